@@ -1,0 +1,1 @@
+"""Plumbline on one machine: the whole bundle with no account and no key; not deployed."""

@@ -1,0 +1,1 @@
+"""One vendor a file; vendor types and imports never leave it."""

@@ -1,0 +1,1 @@
+"""The auditor: pure but for health."""

@@ -1,0 +1,1 @@
+"""One chat turn, in the order it runs."""
