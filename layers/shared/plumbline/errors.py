@@ -20,7 +20,7 @@
     │   │   └── GenerationInterrupted 502 generation_interrupted retryable; cut off in the middle
     │   ├── SpecialistUnavailable   503  specialist_unavailable  retryable
     │   ├── SessionUnavailable      503  session_unavailable     retryable
-    │   └── StorageUnavailable      503  storage_unavailable     retryable; S3, DynamoDB, SQS, EventBridge
+    │   └── StorageUnavailable      503  storage_unavailable     retryable; S3, DynamoDB, SQS
     │       └── StorageConflict     409  storage_conflict        a conditional write lost
     ├── RepositoryError             a repository that cannot be indexed; shown as its status
     │   ├── RepositoryUnreachable        repository_unreachable  retryable
