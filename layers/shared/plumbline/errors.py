@@ -130,7 +130,11 @@ class SearchError(UpstreamError):
 
 
 class SearchUnavailable(SearchError):
-    """Algolia did not answer, or answered with a failure of its own."""
+    """Algolia did not answer, failed, or asked to wait: then ``retry_after`` is in seconds."""
+
+    def __init__(self, message: str, *, retry_after: int | None = None) -> None:
+        super().__init__(message)
+        self.retry_after = retry_after
 
 
 class SearchNotConfigured(SearchError):
