@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Literal
@@ -10,6 +11,16 @@ EntityType = Literal["function", "class", "import", "doc_section", "terraform_bl
 
 MAX_BODY_LINES = 60
 MAX_BODY_CHARS = 2000
+
+_SENTENCE_END = re.compile(
+    r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?][\"')\]]*(?=\s)"
+)
+_BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
+_MAX_DOC_CHARS = 2000
+
+
+class ParseTimeout(Exception):
+    """The file's time budget ran out. It never leaves ``parse_file``."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,3 +55,33 @@ class ParsedFile:
     language: str | None
     entities: Sequence[Entity]
     skipped: str | None = None
+
+
+def clip_body(text: str) -> str:
+    """The text as far as an entity's ``body`` may reach: at most 60 lines and 2000 characters.
+
+    Lines end at ``\\n`` alone. Carriage returns before it are dropped, as is trailing white space.
+    """
+    text = text[: MAX_BODY_CHARS * 4]
+    if "\r" in text:
+        text = text.replace("\r\n", "\n")
+    lines = text.split("\n", MAX_BODY_LINES)
+    if len(lines) > MAX_BODY_LINES:
+        text = "\n".join(lines[:MAX_BODY_LINES])
+    return text[:MAX_BODY_CHARS].rstrip()
+
+
+def first_sentence(text: str) -> str:
+    """The first sentence of a doc comment's text on one line; its first paragraph if it has none.
+
+    Abbreviations ("e.g.", "i.e.") and version numbers end no sentence.
+    """
+    text = text[:_MAX_DOC_CHARS].strip()
+    paragraph = _BLANK_LINE.split(text, maxsplit=1)[0]
+    end = _SENTENCE_END.search(paragraph)
+    return one_line(paragraph[: end.end()] if end else paragraph)
+
+
+def one_line(text: str) -> str:
+    """The text with every run of white space as one space, trimmed."""
+    return " ".join(text.split())
