@@ -1,0 +1,122 @@
+"""A hit as search_code shows it: trimmed fields and a link to its lines."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from urllib.parse import urlsplit
+
+from plumbline.errors import StorageUnavailable
+from plumbline.index.registry import Repository
+from plumbline.search.permalinks import permalink
+
+MAX_SNIPPET_CHARS = 600
+MAX_SIGNATURE_CHARS = 300
+MAX_DESCRIPTION_CHARS = 300
+
+# What of a record a result needs.
+RETRIEVED = [
+    "entity_name",
+    "entity_type",
+    "file_path",
+    "line_start",
+    "line_end",
+    "language",
+    "signature",
+    "content",
+    "description",
+    "repository_id",
+    "repository_url",
+    "commit_sha",
+]
+
+
+@dataclass(frozen=True, slots=True)
+class CodeResult:
+    """One entity found. ``id`` is its objectID; lines are 1-based and inclusive.
+
+    ``repository`` is ``owner/name``; ``commit_sha`` is the commit that the index was built from
+    and that ``url`` leads to. Source: seed 002, "Results and source links".
+    """
+
+    id: str
+    entity_name: str
+    entity_type: str
+    file_path: str
+    line_start: int | None
+    line_end: int | None
+    language: str | None
+    signature: str | None
+    snippet: str
+    description: str | None
+    url: str | None
+    repository: str | None
+    commit_sha: str | None
+    indexed_at: str | None
+
+    def public(self) -> dict[str, object]:
+        """Every field, null where there is none."""
+        return asdict(self)
+
+
+def shape(
+    hits: Iterable[Mapping[str, object]],
+    chosen: Repository | None,
+    find: Callable[[int], Repository | None],
+) -> tuple[CodeResult, ...]:
+    """The hits in their order. Without the registry, links use the commit kept in the record."""
+    known: dict[object, Repository | None] = {chosen.number: chosen} if chosen else {}
+    results = []
+    for hit in hits:
+        number = hit.get("repository_id")
+        if number not in known:
+            known[number] = _found(number, find)
+        results.append(_result(hit, known[number]))
+    return tuple(results)
+
+
+def _found(number: object, find: Callable[[int], Repository | None]) -> Repository | None:
+    try:
+        return find(number) if isinstance(number, int) else None
+    except StorageUnavailable:
+        return None
+
+
+def _result(hit: Mapping[str, object], repository: Repository | None) -> CodeResult:
+    start, end = _line(hit.get("line_start")), _line(hit.get("line_end"))
+    path = str(hit.get("file_path") or "")
+    url = (repository.url if repository else "") or str(hit.get("repository_url") or "")
+    # The registry's commit comes first: an unchanged record keeps the commit that wrote it.
+    commit = (repository.commit_sha if repository else None) or _text(hit.get("commit_sha"), 64)
+    branch = repository.branch if repository else None
+    return CodeResult(
+        id=str(hit.get("objectID") or ""),
+        entity_name=str(hit.get("entity_name") or ""),
+        entity_type=str(hit.get("entity_type") or ""),
+        file_path=path,
+        line_start=start,
+        line_end=end,
+        language=_text(hit.get("language"), 100),
+        signature=_text(hit.get("signature"), MAX_SIGNATURE_CHARS),
+        snippet=str(hit.get("content") or "")[:MAX_SNIPPET_CHARS],
+        description=_text(hit.get("description"), MAX_DESCRIPTION_CHARS),
+        url=permalink(url, commit or branch, path, start, end),
+        repository=repository.name if repository and repository.url else _name(url),
+        commit_sha=commit,
+        indexed_at=repository.indexed_at if repository else None,
+    )
+
+
+def _text(value: object, limit: int) -> str | None:
+    return value[:limit] if isinstance(value, str) and value else None
+
+
+def _line(value: object) -> int | None:
+    return value if isinstance(value, int) and value > 0 else None
+
+
+def _name(url: str) -> str | None:
+    try:
+        return urlsplit(url).path.strip("/").removesuffix(".git") or None
+    except ValueError:
+        return None
