@@ -1,0 +1,108 @@
+"""Redis for the embedded stack: REDIS_URL, else ``redis-server`` on the path, else fakeredis.
+
+A started server runs in cluster mode, as ElastiCache Serverless does, so that what a cluster
+refuses is refused here as well.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import shutil
+import socketserver
+import subprocess
+import tempfile
+import threading
+import time
+from pathlib import Path
+
+import redis
+
+SLOTS = 16384
+_READY_SECONDS = 15
+
+
+class RedisServer:
+    """A Redis for as long as the stack runs; ``url`` and ``kind`` say which one it is."""
+
+    def __init__(self, url: str | None = None, *, executable: str | None = None) -> None:
+        self._process: subprocess.Popen[bytes] | None = None
+        self._folder: tempfile.TemporaryDirectory[str] | None = None
+        self._fake: socketserver.BaseServer | None = None
+        executable = executable if executable is not None else shutil.which("redis-server") or ""
+        if url:
+            self.kind, self.url = "given", url
+        elif executable:
+            self.kind, self.url = "redis-server", self._start_process(executable)
+        else:
+            self.kind, self.url = "fakeredis", self._start_fake()
+
+    def stop(self) -> None:
+        """End what was started here; a given server is left alone."""
+        if self._process is not None:
+            self._process.terminate()
+            self._process.wait(timeout=10)
+        if self._fake is not None:
+            self._fake.shutdown()
+            self._fake.server_close()
+        if self._folder is not None:
+            self._folder.cleanup()
+
+    def _start_process(self, executable: str) -> str:
+        self._folder = tempfile.TemporaryDirectory(prefix="plumbline-redis-")
+        # Cluster mode opens a bus port 10000 above, so the port stays below 55536.
+        port = free_port(20_000, 50_000)
+        self._process = subprocess.Popen(
+            [
+                *(executable, "--port", str(port), "--bind", "127.0.0.1", "--save", ""),
+                *("--cluster-enabled", "yes", "--dir", self._folder.name),
+                *("--appendonly", "no", "--logfile", str(Path(self._folder.name, "redis.log"))),
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
+        url = f"redis://127.0.0.1:{port}"
+        _form_cluster(url)
+        return url
+
+    def _start_fake(self) -> str:
+        from fakeredis import TcpFakeServer
+
+        # Without this a pipeline takes 44 ms, through Nagle's algorithm.
+        socketserver.StreamRequestHandler.disable_nagle_algorithm = True
+        server = TcpFakeServer(("127.0.0.1", 0), server_type="redis")
+        server.daemon_threads = True
+        threading.Thread(target=server.serve_forever, daemon=True, name="fakeredis").start()
+        self._fake = server
+        return f"redis://127.0.0.1:{server.server_address[1]}"
+
+
+def free_port(low: int = 0, high: int = 0) -> int:
+    """A port that nobody listens on now, within ``low`` to ``high`` if they are given."""
+    import random
+    import socket
+
+    for _ in range(200):
+        port = random.randint(low, high) if high else 0
+        with contextlib.suppress(OSError), socket.socket() as probe:
+            probe.bind(("127.0.0.1", port))
+            chosen: int = probe.getsockname()[1]
+            return chosen
+    raise RuntimeError("no free port")
+
+
+def _form_cluster(url: str) -> None:
+    """Give one node every slot, and wait until it says that the cluster is whole."""
+    deadline = time.monotonic() + _READY_SECONDS
+    with redis.Redis.from_url(url, protocol=2, decode_responses=True) as client:
+        assigned = False
+        while time.monotonic() < deadline:
+            with contextlib.suppress(redis.RedisError):
+                if not assigned:
+                    client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, SLOTS - 1)
+                    assigned = True
+                state = client.execute_command("CLUSTER", "INFO")
+                text = state if isinstance(state, str) else str(state)
+                if "cluster_state:ok" in text or "'cluster_state': 'ok'" in text:
+                    return
+            time.sleep(0.02)
+    raise RuntimeError("redis-server did not become ready")
