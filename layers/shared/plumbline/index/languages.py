@@ -74,8 +74,15 @@ _DISPLAY_NAMES = {
 _TEST_FOLDERS = frozenset(
     {"test", "tests", "__tests__", "spec", "specs", "__mocks__", "e2e", "testing"}
 )
-_TEST_NAMES = ("test_*.py", "*_test.py", "*_test.go", "*_spec.rb") + tuple(
-    f"*{ending}{suffix}" for ending in ("Test", "Tests") for suffix in (".java", ".cs")
+_TEST_NAMES = (
+    "test_*.py",
+    "*_test.py",
+    "*_test.go",
+    "*Test.java",
+    "*Tests.java",
+    "*Test.cs",
+    "*Tests.cs",
+    "*_spec.rb",
 )
 _SCRIPT_TEST_NAMES = ("*.test.*", "*.spec.*")
 

@@ -1,0 +1,272 @@
+"""Python through the standard library's ``ast``; tree-sitter when this Python cannot read it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import time
+import warnings
+from collections.abc import Iterator
+
+from plumbline.index.entities import Entity, ParseTimeout, clip_body, first_sentence, one_line
+from plumbline.index.parsing.lines import split_lines
+
+_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
+_Located = ast.expr | ast.arg | ast.keyword | ast.stmt
+_Scope = tuple[str, bool]  # qualified name with its dot, and whether it is a class
+
+_COMMENT = re.compile(r"#[^\n]*")
+_CHECK_EVERY = 256
+
+
+class InvalidPython(Exception):
+    """This Python's ``ast`` does not read the text; the message is a short reason with a line."""
+
+
+def parse_python(text: str, *, deadline: float, line_offset: int = 0) -> list[Entity]:
+    """Functions, methods, classes and imports of a module, in source order.
+
+    Lines count ``\\n`` alone and ``line_offset`` is added to each; a range starts at the first
+    decorator. Raises ``InvalidPython``, and ``ParseTimeout`` once ``time.monotonic()`` passes
+    ``deadline``.
+    """
+    module = _parse(text)
+    if time.monotonic() > deadline:
+        raise ParseTimeout
+    try:
+        return _Reader(text, line_offset, deadline).read(module)
+    except (RecursionError, MemoryError) as error:
+        raise InvalidPython("too deeply nested for Python's parser") from error
+
+
+def _parse(text: str) -> ast.Module:
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            return ast.parse(text)
+    except SyntaxError as error:
+        at = f" (line {error.lineno})" if error.lineno else ""
+        raise InvalidPython(f"{one_line(str(error.msg))}{at}") from error
+    except RecursionError as error:
+        raise InvalidPython("too deeply nested for Python's parser") from error
+    except (ValueError, MemoryError, OverflowError) as error:
+        raise InvalidPython(one_line(str(error)) or type(error).__name__) from error
+
+
+class _Reader:
+    """Walks the statements of a module (never its expressions) and slices its text."""
+
+    def __init__(self, text: str, line_offset: int, deadline: float) -> None:
+        # ast counts "\r" as a line end, and its columns are offsets into UTF-8.
+        self._lines, self._numbers = split_lines(text)
+        self._ascii = text.isascii()
+        self._line_offset = line_offset
+        self._deadline = deadline
+        self._seen = 0
+
+    def read(self, module: ast.Module) -> list[Entity]:
+        found: list[Entity] = []
+        stack: list[tuple[Iterator[ast.stmt], _Scope]] = [(iter(module.body), ("", False))]
+        while stack:
+            statements, scope = stack[-1]
+            statement = next(statements, None)
+            if statement is None:
+                stack.pop()
+                continue
+            self._tick()
+            if isinstance(statement, _Definition):
+                entity = self._definition(statement, scope)
+                found.append(entity)
+                inner = (f"{entity.qualified_name}.", isinstance(statement, ast.ClassDef))
+                stack.append((iter(statement.body), inner))
+            elif isinstance(statement, (ast.Import, ast.ImportFrom)):
+                found.append(self._import(statement))
+            elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                if isinstance(statement.value, ast.Lambda):
+                    found.extend(self._named_lambda(statement, statement.value, scope))
+            else:
+                nested = _nested_statements(statement)
+                if nested:
+                    stack.append((iter(nested), scope))
+        return found
+
+    def _tick(self) -> None:
+        self._seen += 1
+        if self._seen % _CHECK_EVERY == 0 and time.monotonic() > self._deadline:
+            raise ParseTimeout
+
+    def _definition(self, node: _Definition, scope: _Scope) -> Entity:
+        prefix, in_class = scope
+        first_line = min((node.lineno, *(item.lineno for item in node.decorator_list)))
+        last_line = node.end_lineno or node.lineno
+        is_class = isinstance(node, ast.ClassDef)
+        kind = "class" if is_class else "method" if in_class else "function"
+        returns = None if isinstance(node, ast.ClassDef) else node.returns
+        parameters = (
+            [self._source(base) for base in node.bases]
+            if isinstance(node, ast.ClassDef)
+            else self._parameters(node.args)
+        )
+        return Entity(
+            entity_type="class" if is_class else "function",
+            name=node.name,
+            qualified_name=prefix + node.name,
+            kind_label=f"Python {kind}",
+            line_start=self._number(first_line),
+            line_end=self._number(last_line),
+            signature=self._signature(node),
+            body=self._body(first_line, last_line),
+            doc=_doc(node),
+            parameters=parameters,
+            return_type=self._source(returns) if returns else None,
+        )
+
+    def _import(self, node: ast.Import | ast.ImportFrom) -> Entity:
+        if isinstance(node, ast.Import):
+            name = ", ".join(alias.name for alias in node.names)
+        else:
+            name = "." * node.level + (node.module or "")
+        return Entity(
+            entity_type="import",
+            name=name,
+            qualified_name=name,
+            kind_label="Python import",
+            line_start=self._number(node.lineno),
+            line_end=self._number(node.end_lineno or node.lineno),
+            signature=ast.unparse(node),
+        )
+
+    def _named_lambda(
+        self, node: ast.Assign | ast.AnnAssign, value: ast.Lambda, scope: _Scope
+    ) -> Iterator[Entity]:
+        targets = node.targets if isinstance(node, ast.Assign) else [node.target]
+        for target in targets:
+            if isinstance(target, ast.Name):
+                yield Entity(
+                    entity_type="function",
+                    name=target.id,
+                    qualified_name=scope[0] + target.id,
+                    kind_label="Python method" if scope[1] else "Python function",
+                    line_start=self._number(node.lineno),
+                    line_end=self._number(node.end_lineno or node.lineno),
+                    signature=self._source(node),
+                    body=self._body(node.lineno, node.end_lineno or node.lineno),
+                    parameters=self._parameters(value.args),
+                )
+
+    def _parameters(self, arguments: ast.arguments) -> list[str]:
+        positional = [*arguments.posonlyargs, *arguments.args]
+        defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
+        defaults += arguments.defaults
+        found = [self._parameter(*pair) for pair in zip(positional, defaults, strict=True)]
+        if arguments.vararg:
+            found.append("*" + self._source(arguments.vararg))
+        found += [
+            self._parameter(*pair)
+            for pair in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        ]
+        if arguments.kwarg:
+            found.append("**" + self._source(arguments.kwarg))
+        return found
+
+    def _parameter(self, argument: ast.arg, default: ast.expr | None) -> str:
+        if default is None:
+            return self._source(argument)
+        line, end = argument.end_lineno or 0, argument.end_col_offset or 0
+        if argument.lineno == default.end_lineno:
+            between = self._cut(line, end, default.col_offset)
+            if between.strip() == "=":
+                return self._cut(line, argument.col_offset, default.end_col_offset)
+        equals = " = " if argument.annotation else "="
+        return f"{self._source(argument)}{equals}{self._source(default)}"
+
+    def _signature(self, node: _Definition) -> str:
+        """The header on one line: as written if it is on one, else joined from its parts."""
+        end = (node.lineno, node.col_offset)
+        for part in _header_parts(node):
+            end = max(end, (part.end_lineno or 0, part.end_col_offset or 0))
+        if end[0] == node.lineno:
+            head, colon, _ = _COMMENT.sub("", self._cut(*end)).partition(":")
+            if colon:
+                return one_line(self._cut(node.lineno, node.col_offset, end[1]) + head + colon)
+        return self._joined_signature(node)
+
+    def _joined_signature(self, node: _Definition) -> str:
+        type_params = list(getattr(node, "type_params", ()))
+        generics = ", ".join(map(self._source, type_params))
+        name = f"{node.name}[{generics}]" if generics else node.name
+        if isinstance(node, ast.ClassDef):
+            parts = [self._source(item) for item in _header_parts(node) if item not in type_params]
+            return f"class {name}({', '.join(parts)}):" if parts else f"class {name}:"
+        keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
+        returns = f" -> {self._source(node.returns)}" if node.returns else ""
+        return f"{keyword} {name}({self._joined_parameters(node.args)}){returns}:"
+
+    def _joined_parameters(self, arguments: ast.arguments) -> str:
+        parts = self._parameters(arguments)
+        if arguments.posonlyargs:
+            parts.insert(len(arguments.posonlyargs), "/")
+        if arguments.kwonlyargs and not arguments.vararg:
+            after = len(arguments.posonlyargs) + len(arguments.args)
+            parts.insert(after + bool(arguments.posonlyargs), "*")
+        return ", ".join(parts)
+
+    def _body(self, first_line: int, last_line: int) -> str:
+        lines = self._lines[first_line - 1 : min(last_line, first_line + 80)]
+        indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
+        if indent:
+            lines = [line.removeprefix(indent) for line in lines]
+        return clip_body("\n".join(lines))
+
+    def _source(self, node: _Located) -> str:
+        """A piece as written; rebuilt when it spans lines, so that comments stay out."""
+        if node.lineno == node.end_lineno:
+            return self._cut(node.lineno, node.col_offset, node.end_col_offset)
+        return one_line(ast.unparse(node))
+
+    def _cut(self, line_number: int, start: int, end: int | None = None) -> str:
+        line = self._lines[line_number - 1]
+        if self._ascii or line.isascii():
+            return line[start:end]
+        return line.encode("utf-8", "surrogatepass")[start:end].decode("utf-8", "replace")
+
+    def _number(self, line: int) -> int:
+        return self._numbers[line - 1] + self._line_offset
+
+
+def _header_parts(node: _Definition) -> Iterator[_Located]:
+    yield from getattr(node, "type_params", ())
+    if isinstance(node, ast.ClassDef):
+        yield from node.bases
+        yield from node.keywords
+        return
+    arguments = node.args
+    yield from arguments.posonlyargs
+    yield from arguments.args
+    yield from arguments.kwonlyargs
+    yield from arguments.defaults
+    for optional in (arguments.vararg, arguments.kwarg, node.returns, *arguments.kw_defaults):
+        if optional is not None:
+            yield optional
+
+
+def _nested_statements(statement: ast.stmt) -> list[ast.stmt]:
+    if isinstance(statement, ast.Match):
+        return [inner for case in statement.cases for inner in case.body]
+    body = getattr(statement, "body", None)
+    if not isinstance(body, list):
+        return []
+    nested = list(body)
+    for handler in getattr(statement, "handlers", ()):
+        nested += handler.body
+    nested += getattr(statement, "orelse", ())
+    nested += getattr(statement, "finalbody", ())
+    return nested
+
+
+def _doc(node: _Definition) -> str:
+    first = node.body[0] if node.body else None
+    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
+        value = first.value.value
+        return first_sentence(value) if isinstance(value, str) else ""
+    return ""
