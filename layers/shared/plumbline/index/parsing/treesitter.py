@@ -1,0 +1,258 @@
+"""The tree-sitter engine: one query a language, its captures sorted, scopes kept on a stack."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Mapping
+
+from tree_sitter import Node, Parser, QueryCursor, Tree
+
+from plumbline.index.entities import Entity, EntityType, ParseTimeout, clip_body, one_line
+from plumbline.index.parsing import ecmascript, golang, terraform
+from plumbline.index.parsing.definitions import (
+    Definition,
+    parameters_of,
+    parents_of,
+    signature_of,
+    text_of,
+)
+from plumbline.index.parsing.doc_comments import comment_before, describe
+from plumbline.index.parsing.grammars import LoadedGrammar, load
+
+_QUERY_BYTES = 131072
+_MAX_NAME = 500
+_MAX_BODY_BYTES = 8000
+_CHECK_EVERY = 256
+_FUNCTIONS = frozenset({"function", "method", "constructor"})
+_BETWEEN = re.compile(rb"(?:\s+|//[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
+
+Match = tuple[int, int, int, int, dict[str, list[Node]]]
+
+REFINE: Mapping[str, Callable[[Definition, bytes], bool]] = {
+    "javascript": ecmascript.refine,
+    "typescript": ecmascript.refine,
+    "tsx": ecmascript.refine,
+    "go": golang.refine,
+}
+
+
+def parse_source(language: str, source: bytes, *, deadline: float) -> list[Entity]:
+    """Return the entities of ``source``, in the order in which they begin.
+
+    ``deadline`` is on ``time.monotonic``'s clock and bounds parsing, the query and what follows.
+    Raises ParseTimeout when it passes and KeyError for a language that has no grammar. Damaged
+    code gives what could be recognised. Source: design, section 6.
+    """
+    grammar = load(language)
+    tree = _parse(grammar, source, deadline)
+    if language == "terraform":
+        return terraform.entities(tree.root_node, source, deadline=deadline)
+    return _Collector(language, grammar, source, deadline).entities(tree.root_node)
+
+
+def _parse(grammar: LoadedGrammar, source: bytes, deadline: float) -> Tree:
+    views: list[memoryview] = []
+
+    def read(offset: int, _point: object) -> memoryview | None:
+        if offset >= len(source):
+            return None
+        views.append(memoryview(source)[offset:])
+        return views[-1]
+
+    # Only the form that reads through a callback can be cancelled. It never lets go of what the
+    # callback returned: a view that is released afterwards costs bytes, a slice the whole file.
+    parser = Parser(grammar.language)
+    try:
+        return parser.parse(
+            read,
+            encoding="utf8",
+            progress_callback=lambda _offset, _error: time.monotonic() > deadline,
+        )
+    except ValueError as exc:
+        raise ParseTimeout("parsing took longer than the file's budget") from exc
+    finally:
+        for view in views:
+            view.release()
+
+
+class _Collector:
+    """Turns one file's matches into entities, in one pass over them in source order."""
+
+    def __init__(
+        self, language: str, grammar: LoadedGrammar, source: bytes, deadline: float
+    ) -> None:
+        self._spec = grammar.spec
+        self._query = grammar.query
+        self._kinds = grammar.kinds
+        self._refine = REFINE.get(language)
+        self._source = source
+        self._deadline = deadline
+        # The open scopes, innermost last: where each ends, its qualified name, is it a type.
+        self._scopes: list[tuple[int, str, bool]] = []
+        self._lead: tuple[int, int, int] | None = None
+        self._entities: list[Entity] = []
+
+    def entities(self, root: Node) -> list[Entity]:
+        seen: set[tuple[int, int, str]] = set()
+        taken: set[tuple[int, int]] = set()
+        for count, (start, minus_end, index, _, captures) in enumerate(self._matches(root)):
+            if count % _CHECK_EVERY == 0 and time.monotonic() > self._deadline:
+                raise ParseTimeout("reading the definitions took longer than the file's budget")
+            kind = self._kinds[index]
+            if kind == "lead":
+                self._follow(captures["lead"][0], start, -minus_end)
+                continue
+            if (start, -minus_end) in taken:
+                continue
+            definition = self._read(kind, captures, start, -minus_end)
+            if definition is None:
+                continue
+            key = (start, minus_end, definition.name)
+            if key in seen:
+                continue
+            seen.add(key)
+            if definition.value is not definition.node:
+                taken.add((definition.value.start_byte, definition.value.end_byte))
+            self._place(definition)
+        return self._entities
+
+    def _matches(self, root: Node) -> list[Match]:
+        """Run the query, a slice of the file at a time, so that the deadline holds between them.
+
+        The cursor's own progress callback would do, but it reads freed memory and crashes
+        (tree-sitter 0.26.1). Matches that reach over a slice's edge come twice and are dropped later.
+        """
+        matches: list[Match] = []
+        cursor = QueryCursor(self._query)
+        size = len(self._source)
+        for begin in range(0, max(size, 1), _QUERY_BYTES):
+            if time.monotonic() > self._deadline:
+                raise ParseTimeout("the query took longer than the file's budget")
+            if size > _QUERY_BYTES:
+                cursor.set_byte_range(begin, begin + _QUERY_BYTES)
+            for index, captures in cursor.matches(root):
+                node = (captures.get("def") or captures["lead"])[0]
+                matches.append((node.start_byte, -node.end_byte, index, len(matches), captures))
+        matches.sort()
+        return matches
+
+    def _follow(self, node: Node, start: int, end: int) -> None:
+        """Remember a decorator or attribute; one that follows another extends it."""
+        if self._lead and self._touches(self._lead[1], start):
+            self._lead = (self._lead[0], end, self._lead[2])
+        else:
+            self._lead = (start, end, node.start_point[0])
+
+    def _touches(self, end: int, start: int) -> bool:
+        """Is there nothing but white space and comments between the two places?"""
+        if not 0 <= start - end <= _MAX_BODY_BYTES:
+            return False
+        return _BETWEEN.match(self._source, end, start) is not None
+
+    def _read(
+        self, kind: str, captures: dict[str, list[Node]], start: int, end: int
+    ) -> Definition | None:
+        node = captures["def"][0]
+        value = captures["value"][0] if "value" in captures else node
+        named = captures["name"][0] if "name" in captures else node.child_by_field_name("name")
+        name = text_of(self._source, named, _MAX_NAME) if named is not None else ""
+        definition = Definition(kind, node, value, captures, name, start, end, node.start_point[0])
+        if self._refine is not None and not self._refine(definition, self._source):
+            return None
+        return definition if definition.name else None
+
+    def _place(self, definition: Definition) -> None:
+        """Qualify the definition by the scopes around it, open its own, and keep its entity."""
+        scopes = self._scopes
+        while scopes and scopes[-1][0] <= definition.start:
+            scopes.pop()
+        prefix, in_type = scopes[-1][1:] if scopes else ("", False)
+        if definition.member:
+            prefix = next((scope[1] for scope in reversed(scopes) if scope[2]), prefix)
+        name, kind = one_line(definition.name), definition.kind
+        qualified = f"{definition.owner}.{name}" if definition.owner else name
+        if kind == "import":
+            self._keep(definition, name, name, "import")
+            return
+        if prefix and len(prefix) + len(qualified) < _MAX_NAME:
+            qualified = f"{prefix}.{qualified}"
+        if kind == "function" and (in_type or definition.owner or definition.member):
+            kind = "method"
+        scopes.append((definition.end, qualified, kind not in _FUNCTIONS and kind != "namespace"))
+        if kind not in ("scope", "namespace scope"):
+            self._keep(definition, name, qualified, kind)
+
+    def _keep(self, definition: Definition, name: str, qualified: str, kind: str) -> None:
+        source, spec, value = self._source, self._spec, definition.value
+        entity_type: EntityType = "class"
+        parameters: tuple[str, ...] = definition.parameters or ()
+        result = definition.result
+        doc = ""
+        end = definition.end
+        if kind == "import":
+            entity_type = "import"
+        elif kind in _FUNCTIONS:
+            entity_type = "function"
+            if definition.parameters is None:
+                parameters = parameters_of(source, value.child_by_field_name("parameters"))
+            if result is None:
+                for field in spec.results:
+                    returned = value.child_by_field_name(field)
+                    if returned is not None:
+                        result = one_line(text_of(source, returned)).lstrip(":-> ")
+                        break
+        elif not parameters:
+            parents = definition.parents
+            if spec.parents and not parents:
+                for child in value.named_children:
+                    if child.type in spec.parents:
+                        parents += parents_of(text_of(source, child))
+            parameters = tuple(parents)
+        body = definition.body or value.child_by_field_name("body")
+        start = self._widen(definition)
+        if entity_type != "import":
+            comment = comment_before(source, definition.start, spec.comments)
+            if not comment and start != definition.signature_start:
+                comment = comment_before(source, definition.signature_start, spec.comments)
+            doc = definition.doc or describe(comment)
+        signature = signature_of(
+            source, definition.signature_start, body.start_byte if body is not None else end
+        )
+        last = definition.node.end_point
+        self._entities.append(
+            Entity(
+                entity_type=entity_type,
+                name=name,
+                qualified_name=qualified,
+                kind_label=f"{spec.label} {kind}",
+                line_start=definition.row + 1,
+                line_end=max(last[0] + (last[1] > 0), definition.row + 1),
+                signature=signature,
+                body=""
+                if entity_type == "import"
+                else clip_body(
+                    source[start : min(end, start + _MAX_BODY_BYTES)].decode("utf-8", "replace")
+                ),
+                doc=doc,
+                parameters=parameters,
+                return_type=result,
+            )
+        )
+
+    def _widen(self, definition: Definition) -> int:
+        """Move the start up to the words (``export``) and then the decorators before it."""
+        source, start = self._source, definition.start
+        if self._spec.prefix is not None:
+            line = start - definition.node.start_point[1]
+            if line < start and start - line < _MAX_NAME:
+                words = self._spec.prefix.search(source, line, start)
+                if words:
+                    definition.start = start = words.start()
+        definition.signature_start = start
+        if self._lead and self._lead[1] <= start:
+            if self._touches(self._lead[1], start):
+                definition.start = start = self._lead[0]
+                definition.row = self._lead[2]
+            self._lead = None
+        return start
