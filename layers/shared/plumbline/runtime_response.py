@@ -6,6 +6,8 @@ import base64
 import http.client
 import json
 import re
+import socket
+import struct
 import sys
 import traceback
 from collections.abc import Callable, Iterator, Mapping
@@ -19,6 +21,8 @@ PRELUDE_END = b"\0" * 8
 # The service reads trailers through a 4 KiB buffer and gives up on longer ones; in base64,
 # 2,700 bytes are 3,600 characters.
 MAX_TRAILER_BODY_BYTES = 2_700
+MAX_ERROR_TEXT = 2_000
+_LINGER_NOT = struct.pack("ii", 1, 0)
 
 
 class StreamableResponse(Protocol):
@@ -69,11 +73,14 @@ def error_type(exc: BaseException) -> str:
 
 
 def error_payload(exc: BaseException) -> dict[str, Any]:
-    """The error as the managed runtime words it: errorMessage, errorType, stackTrace."""
+    """The error as the managed runtime words it: errorMessage, errorType, stackTrace.
+
+    Each text is cut at 2,000 characters: an error may quote the whole of what it could not read.
+    """
     return {
-        "errorMessage": str(exc),
+        "errorMessage": str(exc)[:MAX_ERROR_TEXT],
         "errorType": type(exc).__name__,
-        "stackTrace": traceback.format_exception(exc),
+        "stackTrace": [line[:MAX_ERROR_TEXT] for line in traceback.format_exception(exc)],
     }
 
 
@@ -183,5 +190,9 @@ class StreamedResponse:
 
     def _give_up(self, exc: Exception) -> None:
         self.reader_gone = True
+        if self._connection.sock is not None:
+            # A reset tells even a reader whose buffers are full; an orderly end would queue
+            # behind what it does not take.
+            self._connection.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, _LINGER_NOT)
         self._connection.close()
         log_error("The response could not be posted to its end.", exc, self._request_id)
