@@ -149,7 +149,7 @@ class RuntimeApi:
             raise http.client.HTTPException(f"The Runtime API answered {answer.status}.")
         return {name.lower(): value for name, value in answer.headers.items()}, event
 
-    def post_error(self, path: str, kind: str, exc: BaseException) -> None:
+    def post_error(self, path: str, kind: str, payload: Mapping[str, Any]) -> None:
         """Report an error; one that cannot be reported is only logged."""
         connection = http.client.HTTPConnection(self.host, self.port, timeout=STALL_SECONDS)
         headers = {
@@ -157,8 +157,7 @@ class RuntimeApi:
             ERROR_TYPE_HEADER: kind,
         }
         try:
-            body = json.dumps(error_payload(exc))
-            connection.request("POST", API_PREFIX + path, body=body, headers=headers)
+            connection.request("POST", API_PREFIX + path, json.dumps(payload), headers)
             connection.getresponse().read()
         except (OSError, http.client.HTTPException) as unreported:
             log_error("The error could not be reported.", unreported)
@@ -195,7 +194,8 @@ def serve_next(api: RuntimeApi, handler: Handler, environ: Mapping[str, str]) ->
     except BaseException as exc:
         log_error("The handler failed.", exc, request_id)
         if stream is None or not stream.opened:
-            api.post_error(f"/invocation/{request_id}/error", error_type(exc), exc)
+            path = f"/invocation/{request_id}/error"
+            api.post_error(path, error_type(exc), error_payload(exc))
         else:
             stream.fail(exc)
         if not isinstance(exc, Exception):
@@ -232,9 +232,8 @@ def main() -> int:
     try:
         handler = load_handler(os.environ["_HANDLER"], os.environ["LAMBDA_TASK_ROOT"])
     except InitError as exc:
-        cause = exc.__cause__ or exc
-        log_error(str(exc), cause)
-        api.post_error("/init/error", exc.kind, exc)
+        log_error("The handler could not be loaded.", exc)
+        api.post_error("/init/error", exc.kind, error_payload(exc) | {"errorType": exc.kind})
         return 1
     while True:
         try:
