@@ -5,12 +5,14 @@ from __future__ import annotations
 import codecs
 import re
 import time
-from collections.abc import Collection, Sequence
+from collections.abc import Collection
 
 from plumbline.index import languages
-from plumbline.index.entities import Entity, ParsedFile, ParseTimeout
+from plumbline.index.entities import ParsedFile, ParseTimeout
 from plumbline.index.parsing.markdown import parse_markdown
-from plumbline.index.parsing.python import InvalidPython, parse_python
+from plumbline.index.parsing.notebook import InvalidNotebook, parse_notebook
+from plumbline.index.parsing.python import parse_python_or_recover, parse_with_grammar
+from plumbline.index.parsing.restructuredtext import parse_restructuredtext
 
 _HEAD_BYTES = 8000
 _COOKIE = re.compile(rb"^[ \t\f]*#[^\n]*?coding[:=][ \t]*([-\w.]+)", re.MULTILINE)
@@ -45,6 +47,8 @@ def parse_file(
         if reason:
             return ParsedFile(path, language, (), reason)
         return _parse(path, language, data, deadline, allowed_hosts)
+    except InvalidNotebook as error:
+        return ParsedFile(path, language, (), f"syntax error: {error}")
     except ParseTimeout:
         return ParsedFile(path, language, (), "parse timeout")
     except Exception as error:  # a bad file costs only itself, however it is bad
@@ -105,23 +109,14 @@ def _parse(
     if language == "markdown":
         sections = parse_markdown(text, path=path, deadline=deadline, allowed_hosts=allowed_hosts)
         return ParsedFile(path, language, sections)
+    if language == "restructuredtext":
+        sections = parse_restructuredtext(text, path=path, deadline=deadline)
+        return ParsedFile(path, language, sections)
+    if language == "notebook":
+        kernel, cells, reason = parse_notebook(text, path=path, deadline=deadline)
+        return ParsedFile(path, kernel, cells, reason)
     if language == "python":
         entities, reason = parse_python_or_recover(text, deadline=deadline)
         return ParsedFile(path, language, entities, reason)
     grammar = languages.grammar_of(path, language)
-    return ParsedFile(path, language, _parse_with_grammar(grammar, text, deadline))
-
-
-def parse_python_or_recover(text: str, *, deadline: float) -> tuple[Sequence[Entity], str | None]:
-    """A Python text's entities; with the reason beside them when a tolerant parser had to help."""
-    try:
-        return parse_python(text, deadline=deadline), None
-    except InvalidPython as error:
-        return _parse_with_grammar("python", text, deadline), f"syntax error: {error}"
-
-
-def _parse_with_grammar(grammar: str, text: str, deadline: float) -> Sequence[Entity]:
-    # The grammars cost 60 ms to import: a repository of Python and Markdown never pays it.
-    from plumbline.index.parsing.treesitter import parse_source
-
-    return parse_source(grammar, text.encode("utf-8", "replace"), deadline=deadline)
+    return ParsedFile(path, language, parse_with_grammar(grammar, text, deadline))

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Collection
+from collections.abc import Collection, Sequence
 from pathlib import PurePosixPath
 
 from markdown_it import MarkdownIt
@@ -15,13 +15,13 @@ from plumbline.index.entities import Entity, ParseTimeout, one_line
 from plumbline.index.parsing.front_matter import read_front_matter
 from plumbline.index.parsing.lines import split_lines
 from plumbline.index.parsing.mdx import blank_code
-from plumbline.index.parsing.sections import Heading, Page, page_sections
+from plumbline.index.parsing.sections import Heading, Page, page_sections, under
 
 _INLINE = (
     (re.compile(r"\s*\{#[\w:.-]+\}\s*$"), ""),
     (re.compile(r"!?\[([^\[\]]*)\](?:\([^()\s]*(?:\s[^()]*)?\)|\[[^\[\]]*\])"), r"\1"),
     (re.compile(r"</?[A-Za-z][^<>]*>|<!--.*?-->"), ""),
-    (re.compile(r"(`+)(.+?)\1(?!`)"), r"\2"),
+    (re.compile(r"(?<!`)(`++)(.+?)(?<!`)\1(?!`)"), r"\2"),
     (re.compile(r"(?<![\w*])(\*{1,3})(?=\S)([^*]+)(?<=\S)\1(?![\w*])"), r"\2"),
     (re.compile(r"(?<!\w)(_{1,3})(?=\S)([^_]+)(?<=\S)\1(?!\w)"), r"\2"),
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
@@ -45,7 +45,7 @@ def parse_markdown(
     if is_mdx:
         lines[first_line:] = blank_code(lines[first_line:])
     tokens = _blocks("\n".join(lines[first_line:]), is_mdx=is_mdx, deadline=deadline)
-    headings, summaries = _outline(tokens, first_line)
+    headings, summaries = _outline(tokens, lines, first_line)
     page = Page(
         lines=lines,
         numbers=numbers,
@@ -57,6 +57,22 @@ def parse_markdown(
         fields=front.fields or ({"title": front.title} if front.title else None),
     )
     return page_sections(page, headings, summaries)
+
+
+def parse_cell(
+    source: str, *, title: str, outer: Sequence[tuple[int, str]], deadline: float
+) -> tuple[list[Entity], list[tuple[int, str]]]:
+    """The sections of one notebook cell under the headings that earlier cells left open, and the
+    headings that it leaves open itself. Raises ``ParseTimeout``.
+    """
+    lines, numbers = split_lines(source.replace("\0", "\N{REPLACEMENT CHARACTER}"))
+    tokens = _blocks("\n".join(lines), is_mdx=False, deadline=deadline)
+    headings, summaries = _outline(tokens, lines, 0)
+    page = Page(lines, numbers, "Markdown section", title, outer=outer)
+    path = list(outer)
+    for heading in headings:
+        path = under(path, heading)
+    return page_sections(page, headings, summaries), path
 
 
 def plain_text(markup: str) -> str:
@@ -82,16 +98,16 @@ def _blocks(text: str, *, is_mdx: bool, deadline: float) -> list[Token]:
     return parser.parse(text)
 
 
-def _outline(tokens: list[Token], first_line: int) -> tuple[list[Heading], list[str]]:
+def _outline(
+    tokens: list[Token], lines: list[str], first_line: int
+) -> tuple[list[Heading], list[str]]:
     headings: list[Heading] = []
     summaries = [""]
     for index, token in enumerate(tokens):
         if token.type == "heading_open" and token.level == 0 and token.map:
-            start, end = token.map
-            text = plain_text(tokens[index + 1].content)
-            headings.append(
-                Heading(start + first_line, end + first_line, int(token.tag[1]), text or "Untitled")
-            )
+            line = token.map[0] + first_line
+            text = plain_text(tokens[index + 1].content) or "Untitled"
+            headings.append(Heading(line, int(token.tag[1]), text, lines[line].strip()))
             summaries.append("")
         elif token.type == "paragraph_open" and not summaries[-1]:
             summaries[-1] = _summary(tokens[index + 1].content)

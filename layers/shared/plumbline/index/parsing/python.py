@@ -6,7 +6,7 @@ import ast
 import re
 import time
 import warnings
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from plumbline.index.entities import Entity, ParseTimeout, clip_body, first_sentence, one_line
 from plumbline.index.parsing.lines import split_lines
@@ -23,20 +23,40 @@ class InvalidPython(Exception):
     """This Python's ``ast`` does not read the text; the message is a short reason with a line."""
 
 
-def parse_python(text: str, *, deadline: float, line_offset: int = 0) -> list[Entity]:
+def parse_python(text: str, *, deadline: float) -> list[Entity]:
     """Functions, methods, classes and imports of a module, in source order.
 
-    Lines count ``\\n`` alone and ``line_offset`` is added to each; a range starts at the first
-    decorator. Raises ``InvalidPython``, and ``ParseTimeout`` once ``time.monotonic()`` passes
-    ``deadline``.
+    Lines count ``\\n`` alone; a range starts at the first decorator. Raises
+    ``InvalidPython``, and ``ParseTimeout`` once ``time.monotonic()`` passes ``deadline``.
     """
     module = _parse(text)
     if time.monotonic() > deadline:
         raise ParseTimeout
     try:
-        return _Reader(text, line_offset, deadline).read(module)
+        return _Reader(text, deadline).read(module)
     except (RecursionError, MemoryError) as error:
         raise InvalidPython("too deeply nested for Python's parser") from error
+
+
+def parse_python_or_recover(text: str, *, deadline: float) -> tuple[Sequence[Entity], str | None]:
+    """A Python text's entities; beside them the reason when tree-sitter had to read it instead.
+
+    Python 2, templates and half-written files still give their definitions. Raises
+    ``ParseTimeout``.
+    """
+    try:
+        return parse_python(text, deadline=deadline), None
+    except InvalidPython as error:
+        return parse_with_grammar("python", text, deadline), f"syntax error: {error}"
+
+
+def parse_with_grammar(grammar: str, text: str, deadline: float) -> Sequence[Entity]:
+    """A text's entities through tree-sitter. The grammars are imported when first needed: a
+    repository of Python and Markdown never pays for them. Raises ``ParseTimeout``.
+    """
+    from plumbline.index.parsing.treesitter import parse_source
+
+    return parse_source(grammar, text.encode("utf-8", "replace"), deadline=deadline)
 
 
 def _parse(text: str) -> ast.Module:
@@ -56,11 +76,10 @@ def _parse(text: str) -> ast.Module:
 class _Reader:
     """Walks the statements of a module (never its expressions) and slices its text."""
 
-    def __init__(self, text: str, line_offset: int, deadline: float) -> None:
+    def __init__(self, text: str, deadline: float) -> None:
         # ast counts "\r" as a line end, and its columns are offsets into UTF-8.
         self._lines, self._numbers = split_lines(text)
         self._ascii = text.isascii()
-        self._line_offset = line_offset
         self._deadline = deadline
         self._seen = 0
 
@@ -231,7 +250,7 @@ class _Reader:
         return line.encode("utf-8", "surrogatepass")[start:end].decode("utf-8", "replace")
 
     def _number(self, line: int) -> int:
-        return self._numbers[line - 1] + self._line_offset
+        return self._numbers[line - 1]
 
 
 def _header_parts(node: _Definition) -> Iterator[_Located]:

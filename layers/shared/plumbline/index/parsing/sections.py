@@ -12,19 +12,20 @@ _MAX_DEPTH = 10
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """A heading at ``line`` (an index into the page's lines), followed by text at ``text_line``."""
+    """A heading at ``line`` (an index into the page's lines), ``written`` so, read as ``text``."""
 
     line: int
-    text_line: int
     level: int
     text: str
+    written: str
 
 
 @dataclass(frozen=True, slots=True)
 class Page:
     """A page's lines, their numbers, and what holds for each of its sections.
 
-    Text starts at ``first_line``. ``summaries`` gives the first paragraph for a line range's start.
+    Text starts at ``first_line``. ``outer`` are the headings, with their levels, that are open
+    where the page begins: those of earlier cells in a notebook.
     """
 
     lines: Sequence[str]
@@ -34,6 +35,7 @@ class Page:
     description: str = ""
     first_line: int = 0
     heading_path: tuple[str, ...] = ()
+    outer: Sequence[tuple[int, str]] = ()
     fields: Mapping[str, object] | None = None
 
 
@@ -47,25 +49,33 @@ def page_sections(
     """
     found: list[Entity] = []
     first_heading = headings[0].line if headings else len(page.lines)
+    path = list(page.outer)
     if _has_text(page.lines, page.first_line, first_heading):
         summary = page.description or summaries[0]
-        end = first_heading
-        found.append(_section(page, page.title, (), (page.first_line, end), "", summary))
+        span = (page.first_line, first_heading)
+        name = path[-1][1] if path else page.title
+        found.append(_section(page, name, _names(path), span, "", summary))
     elif not headings and (page.description or page.heading_path or page.fields):
         found.append(_section(page, page.title, (), (0, page.first_line), "", page.description))
-    path: list[tuple[int, str]] = []
     for index, heading in enumerate(headings):
-        while path and path[-1][0] >= heading.level:
-            path.pop()
-        path = [*path[: _MAX_DEPTH - 1], (heading.level, heading.text)]
+        path = under(path, heading)
         end = headings[index + 1].line if index + 1 < len(headings) else len(page.lines)
-        written = page.lines[heading.line].strip()
-        names = tuple(name for _, name in path)
         summary = summaries[index + 1]
         if not found and page.description:
             summary = page.description
-        found.append(_section(page, heading.text, names, (heading.line, end), written, summary))
+        span = (heading.line, end)
+        found.append(_section(page, heading.text, _names(path), span, heading.written, summary))
     return found
+
+
+def under(path: Sequence[tuple[int, str]], heading: Heading) -> list[tuple[int, str]]:
+    """The open headings, outermost first, once this one has been read."""
+    open_above = [entry for entry in path if entry[0] < heading.level]
+    return [*open_above[: _MAX_DEPTH - 1], (heading.level, heading.text)]
+
+
+def _names(path: Sequence[tuple[int, str]]) -> tuple[str, ...]:
+    return tuple(name for _, name in path)
 
 
 def _section(
