@@ -35,6 +35,7 @@ PROMPT_LABELS = (
     "DISCOVERY DIRECTIVE",
     "READER PROFILE",
     "SOURCE DATA",
+    "SIGNAL EXTRACTION",
 )
 
 _INSTANCES = Path(__file__).resolve().parent / "instances"

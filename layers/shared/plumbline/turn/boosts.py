@@ -1,0 +1,79 @@
+"""Entities and signals as ``optionalFilters``: they move ranks, never the query or the corpus.
+
+Source: seed 003; Algolia's filter scoring: list elements add up, of a nested list the best counts.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from plumbline.instance import Instance
+from plumbline.turn.entities import Entity, match_values, spot_entities
+from plumbline.turn.session import SIGNALS, SignalValue
+
+# What the question itself names weighs more than what the profile remembers.
+QUESTION_FACTOR = 2
+MAX_VALUES_PER_ATTRIBUTE = 5
+MAX_SCORE = 65_535
+
+
+def score_boosts(
+    *,
+    query: str,
+    entities: Sequence[str],
+    signals: Mapping[str, SignalValue],
+    known: Mapping[str, Sequence[str]],
+    instance: Instance,
+) -> dict[Entity, int]:
+    """Each facet value to boost, with its score; the values are the index's own."""
+    base = instance.retrieval.boosts
+    known = {attribute: known[attribute] for attribute in base if attribute in known}
+    scores: dict[Entity, int] = {}
+    for name in SIGNALS:
+        for text in _texts(signals.get(name)):
+            for attribute in instance.signals[name].boosts:  # type: ignore[index]
+                for value in match_values(text, known.get(attribute, ())):
+                    _raise_score(scores, Entity(attribute, value), base[attribute])
+    for text in entities:
+        for attribute, values in known.items():
+            for value in match_values(text, values):
+                score = base[attribute] * QUESTION_FACTOR
+                _raise_score(scores, Entity(attribute, value), score)
+    for entity in spot_entities(query, known):
+        _raise_score(scores, entity, base[entity.attribute] * QUESTION_FACTOR)
+    return scores
+
+
+def optional_filters(
+    scores: Mapping[Entity, int], *, leave_out: Iterable[str] = ()
+) -> list[list[str]]:
+    """Algolia's ``optionalFilters``: one nested list an attribute, best scores first."""
+    left_out = set(leave_out)
+    groups: dict[str, list[tuple[int, str]]] = {}
+    for entity, score in scores.items():
+        if entity.attribute not in left_out and "<score=" not in entity.value:
+            groups.setdefault(entity.attribute, []).append((score, entity.value))
+    return [
+        [
+            f"{attribute}:{_escaped(value)}<score={min(score, MAX_SCORE)}>"
+            for score, value in sorted(group, key=lambda item: (-item[0], item[1]))[
+                :MAX_VALUES_PER_ATTRIBUTE
+            ]
+        ]
+        for attribute, group in sorted(groups.items())
+    ]
+
+
+def _escaped(value: str) -> str:
+    # A leading minus would bury the value instead.
+    return "\\" + value if value.startswith("-") else value
+
+
+def _raise_score(scores: dict[Entity, int], entity: Entity, score: int) -> None:
+    scores[entity] = max(scores.get(entity, 0), score)
+
+
+def _texts(value: SignalValue | None) -> tuple[str, ...]:
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else value
