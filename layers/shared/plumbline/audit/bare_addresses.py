@@ -1,0 +1,119 @@
+"""Addresses in running text that a renderer would turn into links by itself.
+
+Three grammars are covered at once: GFM's (``http://``, ``www.``, e-mail), linkify's, which also
+links ``//host.name`` and plain ``host.name``, and GFM's second look at decoded text.
+"""
+
+from __future__ import annotations
+
+import html
+import re
+from collections.abc import Callable, Iterator
+
+from linkify_it import LinkifyIt
+
+_EXPLICIT_HINT = re.compile(r"(?:https?|ftp)://|www\.", re.IGNORECASE)
+_SCHEMELESS = re.compile(r"(?<![:/\w])//(?=[^\s/?#<\x00]*\.[^\s<\x00])")
+_ENCODED_RUN = re.compile(r"[^\s\x00]*[&\\][^\s\x00]*")
+_ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
+# What may stand in an address that every renderer ends at the same place.
+_PLAIN_URL = re.compile(r"[A-Za-z0-9\-._~:/?#@$&+,=%()]+\Z")
+_ENTITY = re.compile(r"&[A-Za-z0-9#]+;")
+_ENTITY_END = re.compile(r"&[A-Za-z0-9]+;\Z")
+_FUZZY_HINT = re.compile(r"\w\.[^\W\d_]{2}|//|@")
+
+_LINKIFY = LinkifyIt()
+
+
+def explicit_addresses(text: str) -> Iterator[tuple[int, int]]:
+    """The ranges of addresses with a scheme or ``www.``, trailing punctuation left out."""
+    if not _EXPLICIT_HINT.search(text):
+        return
+    position = 0
+    for hint in _EXPLICIT_HINT.finditer(text):
+        if hint.start() < position:
+            continue
+        start = hint.start()
+        while start > position and (text[start - 1].isalnum() or text[start - 1] in "+.-"):
+            start -= 1
+        end = hint.end()
+        while end < len(text) and not text[end].isspace() and text[end] not in "<\x00":
+            end += 1
+        position = max(_trimmed(text, hint.end(), end), hint.end())
+        yield start, position
+
+
+def _trimmed(text: str, low: int, end: int) -> int:
+    """GFM's end of an address: no trailing punctuation, no parenthesis that nothing opened."""
+    surplus = text.count(")", low, end) - text.count("(", low, end)
+    while end > low:
+        last = text[end - 1]
+        if last in "?!.,:*_~'\"]":
+            end -= 1
+        elif last == ")" and surplus > 0:
+            surplus -= 1
+            end -= 1
+        elif last == ";":
+            entity = _ENTITY_END.search(text, max(low, end - 40), end)
+            end = entity.start() if entity else end - 1
+        else:
+            break
+    return end
+
+
+def plain_url(text: str, following: str) -> str | None:
+    """The address that every renderer makes of the text, or None where they might differ.
+
+    ``following`` is the character after it: a bracket there belongs to the host for some.
+    """
+    if not _PLAIN_URL.match(text) or _ENTITY.search(text):
+        return None
+    if following == "]" and "/" not in text.partition("://")[2]:
+        return None
+    return f"http://{text}" if text[:4].lower() == "www." else text
+
+
+def emails(text: str) -> Iterator[tuple[int, int]]:
+    """The ranges of what a renderer links as an e-mail address."""
+    if "@" not in text:
+        return
+    for at in re.finditer("@", text):
+        start = at.start()
+        while start > 0 and not text[start - 1].isspace() and text[start - 1] not in _EMAIL_STOPS:
+            start -= 1
+        match = _EMAIL_HOST.match(text, at.end())
+        if match and start < at.start():
+            prefix = _EMAIL_PREFIX.search(text, max(0, start - 7), start)
+            yield (prefix.start() if prefix else start), match.end()
+
+
+_EMAIL_STOPS = "<>()[]\"',;:@|\x00*~\\`"
+_EMAIL_HOST = re.compile(r"[A-Za-z0-9_-]+(?:\.[A-Za-z0-9_-]+)+")
+_EMAIL_PREFIX = re.compile(r"(?:mailto|xmpp):\Z", re.IGNORECASE)
+
+
+def schemeless(text: str) -> Iterator[int]:
+    """The positions of ``//`` before what could be a host."""
+    for match in _SCHEMELESS.finditer(text):
+        yield match.start()
+
+
+def encoded_runs(text: str) -> Iterator[tuple[int, int, str]]:
+    """Words that hold an address only after entities and escapes are decoded."""
+    if "&" not in text and "\\" not in text:
+        return
+    for match in _ENCODED_RUN.finditer(text):
+        decoded = html.unescape(_ESCAPE.sub(r"\1", match[0]))
+        if decoded != match[0] and (
+            _EXPLICIT_HINT.search(decoded) or next(emails(decoded), None) is not None
+        ):
+            yield match.start(), match.end(), decoded
+
+
+def fuzzy_hosts(text: str, accepts: Callable[[str], bool]) -> Iterator[str]:
+    """The plain hosts in a text node that linkify would link and ``accepts`` refuses."""
+    if not _FUZZY_HINT.search(text) or not _LINKIFY.test(text):
+        return
+    for match in _LINKIFY.match(text) or ():
+        if not accepts(match.url):
+            yield match.raw
