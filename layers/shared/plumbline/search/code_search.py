@@ -98,8 +98,8 @@ def search_code(
     entity_type = text_argument("entity_type", entity_type, 100)
     if entity_type is not None and entity_type not in ENTITY_TYPES:
         raise InvalidRequest(f"entity_type must be one of {', '.join(ENTITY_TYPES)}")
-    number_argument("limit", limit, 1, MAX_LIMIT)
-    number_argument("page", page, 0, MAX_PAGE)
+    limit = number_argument("limit", limit, 1, MAX_LIMIT)
+    page = number_argument("page", page, 0, MAX_PAGE)
     chosen = None if repository in (None, "") else _chosen(repository, repositories)
     answer = index.search(
         {
@@ -179,6 +179,9 @@ def text_argument(name: str, value: object, max_bytes: int) -> str | None:
 
 def number_argument(name: str, value: object, low: int, high: int) -> int:
     """The whole number, if it is one and in its range; ``InvalidRequest`` says the range."""
+    # JSON knows one kind of number: 10.0 is 10.
+    if isinstance(value, float) and value.is_integer():
+        value = int(value)
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise InvalidRequest(f"{name} must be a whole number from {low} to {high}")
     return value

@@ -6,7 +6,14 @@ import re
 from urllib.parse import quote, urlsplit
 
 _HOST = re.compile(r"[a-z0-9](?:[a-z0-9-]*[a-z0-9])?(?:\.[a-z0-9](?:[a-z0-9-]*[a-z0-9])?)+")
+MAX_LINK_CHARS = 2_000
 _DOTS = frozenset({".", ".."})
+# The folder before the ref, the anchor of the first line, what the last line adds to it.
+_GITLAB = ("-/blob", "#L{0}", "-{1}")
+_FORMATS = {
+    "github.com": ("blob", "#L{0}", "-L{1}"),
+    "bitbucket.org": ("src", "#lines-{0}", ":{1}"),
+}
 
 
 def permalink(
@@ -18,7 +25,8 @@ def permalink(
 ) -> str | None:
     """The address of a file, and of its lines, at ``ref`` (``HEAD`` when None), or None.
 
-    None for a host whose format is not known and for parts that would lead out of the repository.
+    None for a host whose format is not known, for parts that would lead out of the repository,
+    and for a link over 2,000 characters, which browsers and proxies cut.
     A start below 1 gives no anchor; an end before the start is left out. Lines are 1-based and
     inclusive. Source: seed 002, "Results and source links".
     """
@@ -28,15 +36,10 @@ def permalink(
     if site is None or revision is None or path is None:
         return None
     host, repository = site
-    start, end = _lines(line_start, line_end)
-    if host == "github.com":
-        anchor = _anchor("#L{0}", "-L{1}", start, end)
-        return f"https://{host}/{repository}/blob/{revision}/{path}{anchor}"
-    if host == "bitbucket.org":
-        anchor = _anchor("#lines-{0}", ":{1}", start, end)
-        return f"https://{host}/{repository}/src/{revision}/{path}{anchor}"
-    anchor = _anchor("#L{0}", "-{1}", start, end)
-    return f"https://{host}/{repository}/-/blob/{revision}/{path}{anchor}"
+    folder, first, last = _FORMATS.get(host, _GITLAB)
+    anchor = _anchor(first, last, *_lines(line_start, line_end))
+    link = f"https://{host}/{repository}/{folder}/{revision}/{path}{anchor}"
+    return link if len(link) <= MAX_LINK_CHARS else None
 
 
 def _site(repository_url: str) -> tuple[str, str] | None:

@@ -26,7 +26,7 @@ def suggest(query: str, limit: int = DEFAULT_SUGGESTIONS, *, index: SearchIndex)
     list and a warning in the log: a search box must not break its page.
     Source: seed 002, "Suggestions".
     """
-    number_argument("limit", limit, 1, MAX_SUGGESTIONS)
+    limit = number_argument("limit", limit, 1, MAX_SUGGESTIONS)
     try:
         words = text_argument("q", query, MAX_QUERY_BYTES)
     except InvalidRequest:
