@@ -7,7 +7,7 @@ import threading
 from collections.abc import Callable, Iterator
 
 from plumbline.errors import PlumblineError
-from plumbline.observability import count, logger
+from plumbline.observability import count, flush, logger
 from plumbline.turn.events import HEARTBEAT, TERMINAL, ErrorEvent, Event, encode_event
 
 HEARTBEAT_SECONDS = 10.0
@@ -32,6 +32,7 @@ def stream_events(
             for event in _terminated(turn_id, events):
                 pending.put(event)
         finally:
+            flush()
             pending.put(_END)
 
     threading.Thread(target=work, name=f"turn-{turn_id}", daemon=True).start()
