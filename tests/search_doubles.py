@@ -82,11 +82,11 @@ class Directory:
 class Snapshots:
     """Files of one commit."""
 
-    def __init__(self, files: Mapping[str, str], commit: str = SHA) -> None:
+    def __init__(self, files: Mapping[str, str], commit: str | None = SHA) -> None:
         self.files, self.commit = files, commit
 
     def read_lines(
-        self, repository: Repository, commit: str, path: str, start: int, end: int
+        self, repository: Repository, commit: str | None, path: str, start: int, end: int
     ) -> str:
         if commit != self.commit or path not in self.files:
             raise NotFound(f"{path} is not in the kept snapshot.")

@@ -224,9 +224,20 @@ def test_what_is_not_there_is_said_with_a_way_out(arguments: dict[str, Any], mes
 
 
 def test_a_repository_without_an_indexed_commit_has_no_sections() -> None:
-    waiting = replace(FLASK, commit_sha=None, status="pending")
-    with pytest.raises(NotFound, match="no indexed commit"):
+    waiting = replace(FLASK, commit_sha=None, indexed_at=None, status="pending")
+    with pytest.raises(NotFound, match="has not been indexed yet"):
         tools(repositories=(waiting,)).get_file_section({"repository": 12, "file_path": "a.py"})
+
+
+def test_an_archive_that_names_no_commit_is_read_and_linked_by_its_branch() -> None:
+    known = replace(FLASK, commit_sha=None, branch="main")
+    reader = replace(
+        tools(repositories=(known,)), snapshots=Snapshots({"a.py": "x\n"}, commit=None)
+    )
+    section = reader.get_file_section({"repository": 12, "file_path": "a.py"})
+    assert section.structured["commit_sha"] is None
+    assert section.structured["url"] == "https://github.com/pallets/flask/blob/main/a.py#L1-L1"
+    assert section.text.startswith("pallets/flask a.py, lines 1 to 1\n")
 
 
 def test_repositories_are_listed_by_name_with_status_and_age() -> None:

@@ -39,7 +39,7 @@ class SnapshotReader(Protocol):
     """The kept snapshots of indexed commits."""
 
     def read_lines(
-        self, repository: Repository, commit: str, path: str, start: int, end: int
+        self, repository: Repository, commit: str | None, path: str, start: int, end: int
     ) -> str:
         """Lines ``start`` to ``end`` (1-based, inclusive) of a file with their line ends.
 
@@ -55,11 +55,12 @@ class SnapshotReader(Protocol):
 class FileSection:
     """Lines of a file, 1-based and inclusive; ``next_line`` is set when more were asked for.
 
-    A line over 1,500 characters is cut and says so.
+    A line over 1,500 characters is cut and says so. ``commit_sha`` is None for an archive that
+    names no commit.
     """
 
     repository: str
-    commit_sha: str
+    commit_sha: str | None
     file_path: str
     line_start: int
     line_end: int
@@ -104,8 +105,9 @@ def get_file_section(
         repository, path, start, end = _of_record(identifier, records, repositories)
     else:
         repository, path, start, end = _of_path(request, repositories)
-    if repository.commit_sha is None:
-        raise NotFound(f"{repository.name} has no indexed commit yet; see list_repositories.")
+    commit = repository.commit_sha
+    if commit is None and repository.indexed_at is None:
+        raise NotFound(f"{repository.name} has not been indexed yet; see list_repositories.")
     start = max(1, start - request.context_lines)
     end = min(end + request.context_lines, LAST_LINE)
     if from_line is not None:
@@ -113,7 +115,7 @@ def get_file_section(
     last = min(end, start + MAX_LINES - 1)
     lines: list[str] = []
     if start <= last:
-        read = snapshots.read_lines(repository, repository.commit_sha, path, start, last)
+        read = snapshots.read_lines(repository, commit, path, start, last)
         lines = [_shortened(line) for line in _split(read)]
     if not lines:
         raise NotFound(f"{path} has no line {start}; ask for an earlier one.")
@@ -124,12 +126,12 @@ def get_file_section(
     more = kept < len(lines) or (stopped == last and last < end)
     return FileSection(
         repository=repository.name,
-        commit_sha=repository.commit_sha,
+        commit_sha=commit,
         file_path=path,
         line_start=start,
         line_end=stopped,
         text="\n".join(lines[:kept]),
-        url=permalink(repository.url, repository.commit_sha, path, start, stopped),
+        url=permalink(repository.url, commit or repository.branch, path, start, stopped),
         next_line=stopped + 1 if more else None,
     )
 

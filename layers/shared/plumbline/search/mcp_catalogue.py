@@ -163,7 +163,7 @@ GET_FILE_SECTION = ToolDescription(
     output_schema=_all(
         {
             "repository": _TEXT,
-            "commit_sha": _TEXT,
+            "commit_sha": _MAYBE_TEXT,
             "file_path": _TEXT,
             "line_start": _NUMBER,
             "line_end": _NUMBER,

@@ -134,7 +134,8 @@ class Tools:
         fields = section.public()
         following = fields.pop("next_line")
         cursor = None if following is None else str(following)
-        head = f"{section.repository}@{section.commit_sha[:12]} {section.file_path}"
+        at = f"@{section.commit_sha[:12]}" if section.commit_sha else ""
+        head = f"{section.repository}{at} {section.file_path}"
         lines = f"lines {section.line_start} to {section.line_end}"
         more = f"\n… [cut; go on with cursor {cursor}]" if cursor else ""
         return ToolOutput(
