@@ -9,10 +9,10 @@ from typing import Any, Protocol, get_args
 from plumbline.errors import InvalidRequest, NotFound, StorageUnavailable
 from plumbline.index.entities import EntityType
 from plumbline.index.registry import Repository
+from plumbline.search.arguments import MAX_QUERY_BYTES, number_argument, text_argument
 from plumbline.search.filters import search_filters
 from plumbline.search.results import RETRIEVED, CodeResult, shape
 
-MAX_QUERY_BYTES = 512
 MAX_LIMIT = 50
 DEFAULT_LIMIT = 10
 # Algolia answers the first 1,000 hits of a query (paginationLimitedTo), whatever the page size.
@@ -156,35 +156,6 @@ def repository_reference(reference: object) -> str | int:
     if text is None:
         raise InvalidRequest("repository must be a repository's number, address or owner/name")
     return int(text) if text.isascii() and text.isdigit() and len(text) < 16 else text
-
-
-def text_argument(name: str, value: object, max_bytes: int) -> str | None:
-    """The text without outer white space, None when there is none.
-
-    Raises ``InvalidRequest`` for another type, for text that is not Unicode and over the limit.
-    """
-    if value is None:
-        return None
-    if not isinstance(value, str):
-        raise InvalidRequest(f"{name} must be text")
-    text = value.strip()
-    try:
-        size = len(text.encode())
-    except UnicodeEncodeError as exc:
-        raise InvalidRequest(f"{name} is not valid Unicode text") from exc
-    if size > max_bytes:
-        raise InvalidRequest(f"{name} is too long; the limit is {max_bytes} bytes")
-    return text or None
-
-
-def number_argument(name: str, value: object, low: int, high: int) -> int:
-    """The whole number, if it is one and in its range; ``InvalidRequest`` says the range."""
-    # JSON knows one kind of number: 10.0 is 10.
-    if isinstance(value, float) and value.is_integer():
-        value = int(value)
-    if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
-        raise InvalidRequest(f"{name} must be a whole number from {low} to {high}")
-    return value
 
 
 def _chosen(reference: object, repositories: RepositoryDirectory) -> Repository:

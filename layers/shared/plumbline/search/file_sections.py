@@ -10,12 +10,8 @@ from typing import Any, Protocol
 
 from plumbline.errors import InvalidRequest, NotFound
 from plumbline.index.registry import Repository
-from plumbline.search.code_search import (
-    RepositoryDirectory,
-    number_argument,
-    repository_reference,
-    text_argument,
-)
+from plumbline.search.arguments import number_argument, text_argument
+from plumbline.search.code_search import RepositoryDirectory, repository_reference
 from plumbline.search.permalinks import permalink
 from plumbline.search.token_budget import count_within, estimated_tokens
 

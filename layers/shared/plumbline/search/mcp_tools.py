@@ -11,14 +11,13 @@ from typing import Any, Protocol
 
 from plumbline.errors import InvalidRequest
 from plumbline.index.registry import Repository
+from plumbline.search.arguments import number_argument, text_argument
 from plumbline.search.code_search import (
     DEFAULT_LIMIT,
     RepositoryDirectory,
     SearchIndex,
-    number_argument,
     ready_repository,
     search_code,
-    text_argument,
 )
 from plumbline.search.file_sections import (
     RecordReader,

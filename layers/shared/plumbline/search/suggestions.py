@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import TYPE_CHECKING
 
 from plumbline.errors import InvalidRequest, SearchError
 from plumbline.observability import logger
-from plumbline.search.code_search import (
-    MAX_QUERY_BYTES,
-    SearchIndex,
-    number_argument,
-    text_argument,
-)
+from plumbline.search.arguments import MAX_QUERY_BYTES, number_argument, text_argument
 from plumbline.search.filters import search_filters
+
+if TYPE_CHECKING:
+    # The module brings the registry along, which the suggestions function need not load.
+    from plumbline.search.code_search import SearchIndex
 
 MIN_QUERY_CHARS = 2
 MAX_SUGGESTIONS = 20
