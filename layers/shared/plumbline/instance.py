@@ -150,6 +150,10 @@ class Instance(_Part):
         missing = tuple(label for label in PROMPT_LABELS if label not in policy.leak_labels)
         return policy.model_copy(update={"leak_labels": policy.leak_labels + missing})
 
+    def signal(self, name: str) -> SignalSpec:
+        """The signal of that name; ``KeyError`` for what is none."""
+        return self.signals[name]  # type: ignore[index]  # a plain dict at run time
+
     def chip_map(self) -> dict[str, tuple[SignalName, str]]:
         """Folded chip label to field and value. Source: seed 000, CHIP_SIGNAL_MAP."""
         return {

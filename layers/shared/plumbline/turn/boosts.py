@@ -31,7 +31,7 @@ def score_boosts(
     scores: dict[Entity, int] = {}
     for name in SIGNALS:
         for text in _texts(signals.get(name)):
-            for attribute in instance.signals[name].boosts:  # type: ignore[index]
+            for attribute in instance.signal(name).boosts:
                 for value in match_values(text, known.get(attribute, ())):
                     _raise_score(scores, Entity(attribute, value), base[attribute])
     for text in entities:

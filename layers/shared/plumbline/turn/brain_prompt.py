@@ -40,7 +40,7 @@ def profile_block(state: SessionState, instance: Instance) -> str:
     """CURRENT USER PROFILE and what was denied, as JSON data, and what was asked already."""
     profile = {name: value for name, value in state.public_signals().items() if value}
     denied = {name: list(values) for name, values in state.denied.items() if values}
-    labels = {name: instance.signals[name].label for name in SIGNALS}  # type: ignore[index]
+    labels = {name: instance.signal(name).label for name in SIGNALS}
     return "\n".join(
         [
             f"SIGNAL EXTRACTION: What the signals are called here: {_data(labels)}",
