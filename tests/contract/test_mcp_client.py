@@ -9,9 +9,11 @@ from collections.abc import Callable, Coroutine, Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
+import httpx2
 import jsonschema  # type: ignore[import-untyped]
 import pytest
 from mcp import Client
+from mcp.client.streamable_http import streamable_http_client
 
 from plumbline.http import decode, encode
 from plumbline.search.mcp import McpServer
@@ -51,7 +53,9 @@ def address() -> Iterator[str]:
                 "requestContext": {"http": {"method": self.command}},
                 "body": body.decode(),
             }
-            result = encode(mcp.handle(decode(event)))
+            request = decode(event)
+            assert request.headers["x-api-key"] == "key"
+            result = encode(mcp.handle(request))
             content = result["body"].encode()
             self.send_response(result["statusCode"])
             for name, value in result["headers"].items():
@@ -76,8 +80,11 @@ def address() -> Iterator[str]:
 
 def talk(address: str, mode: str, what: Callable[[Client], Coroutine[Any, Any, None]]) -> None:
     async def run() -> None:
-        async with Client(address, mode=mode, read_timeout_seconds=20) as client:
-            await what(client)
+        # As docs/mcp.md has it: the key goes into a header of the HTTP client.
+        async with httpx2.AsyncClient(headers={"x-api-key": "key"}) as http:
+            transport = streamable_http_client(address, http_client=http)
+            async with Client(transport, mode=mode, read_timeout_seconds=20) as client:
+                await what(client)
 
     asyncio.run(run())
 
