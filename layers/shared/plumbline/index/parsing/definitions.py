@@ -13,6 +13,11 @@ MAX_SIGNATURE_BYTES = 2000
 _MAX_TEXT_BYTES = 1000
 _KEYWORD = re.compile(r"\A(?:extends|implements|with|permits|derives|is|:|<|->)\s*")
 _CALL = re.compile(r"\([^()]*\)\Z")
+_ACCESS = re.compile(r"\A(?:(?:public|private|protected|virtual)\s+)+")
+_JOINT = re.compile(r"\s+(?:extends|implements|with)\s+")
+# What may stand before a type's path: &'a mut, *const, dyn.
+_REFERENCE = re.compile(r"\A(?:&|\*|'\w+|mut\b|const\b|dyn\b|\s)+")
+_PATH = re.compile(r"\A[\w:.]+")
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
@@ -21,9 +26,10 @@ class Definition:
     """What is known of a definition: hooks may change any of it before it becomes an entity.
 
     ``node`` is its range, ``value`` the node that has parameters and a body (the function that a
-    constant names). ``owner`` qualifies the name in place of the enclosing scope's own end
-    (a receiver, ``A::``); a ``member`` belongs to the type around the function that it stands in.
-    ``start`` and ``row`` (0-based) move up to a decorator or a keyword.
+    constant names). ``owner`` qualifies the name inside the enclosing scope (a receiver, ``A::``);
+    a ``member`` belongs to the type around the function that it stands in. ``scope`` is what its
+    own members are qualified by, if not its name. ``start`` and ``row`` (0-based) move up to a
+    decorator or a keyword. None means "read it from the node"; ``signature`` replaces the text.
     """
 
     kind: str
@@ -42,6 +48,8 @@ class Definition:
     body: Node | None = None
     parents: list[str] = field(default_factory=list)
     doc: str = ""
+    scope: str = ""
+    signature: str = ""
 
 
 def text_of(source: bytes, node: Node, limit: int = _MAX_TEXT_BYTES) -> str:
@@ -61,16 +69,16 @@ def parameters_of(source: bytes, node: Node | None) -> tuple[str, ...]:
     )
 
 
-def signature_of(source: bytes, start: int, end: int) -> str:
-    """The definition on one line: no body, no leading decorators, attributes or annotations."""
+def signature_of(source: bytes, start: int, end: int, attribute: str = "") -> str:
+    """The definition on one line: no body, and none of the attributes that ``attribute`` opens."""
     text = source[start : min(end, start + MAX_SIGNATURE_BYTES)].decode("utf-8", "replace")
     text = one_line(text)
-    while text[:1] in ("@", "[") or text.startswith("#["):
+    while attribute and text.startswith(attribute):
         rest = _after_attribute(text)
         if not rest:
             break
         text = rest
-    return text.rstrip(" {;,")
+    return text.rstrip(" {;,=")
 
 
 def _after_attribute(text: str) -> str:
@@ -98,6 +106,26 @@ def _after_attribute(text: str) -> str:
     return ""
 
 
+def matching_bracket(text: str, opened: int) -> int:
+    """Where the bracket that opens at ``opened`` closes; the text's end if it never does."""
+    depth = 0
+    for i in range(opened, len(text)):
+        if text[i] in _OPENING:
+            depth += 1
+        elif text[i] in _CLOSING and not (text[i] == ">" and text[i - 1] in "-="):
+            depth -= 1
+            if not depth:
+                return i
+    return len(text)
+
+
+def bare_type(text: str) -> str:
+    """The type's own name: no reference, path or generics; other shapes as they are written."""
+    text = _REFERENCE.sub("", one_line(text))
+    path = _PATH.match(text)
+    return re.split(r"::|\.", path[0].rstrip(":."))[-1] if path else text
+
+
 def split_top_level(text: str, separator: str = ",") -> list[str]:
     """The parts of ``text`` between separators that no bracket encloses, trimmed, none empty."""
     parts: list[str] = []
@@ -105,11 +133,11 @@ def split_top_level(text: str, separator: str = ",") -> list[str]:
     for i, character in enumerate(text):
         if character in _OPENING:
             depth += 1
-        elif character in _CLOSING:
-            depth -= not (character == ">" and text[i - 1] in "-=")
         elif character == separator and depth <= 0:
             parts.append(text[begin:i])
             begin = i + 1
+        elif character in _CLOSING:
+            depth -= not (character == ">" and text[i - 1] in "-=")
     parts.append(text[begin:])
     return [part for part in (one_line(part) for part in parts) if part]
 
@@ -119,8 +147,9 @@ def parents_of(text: str) -> list[str]:
     text = _KEYWORD.sub("", one_line(text))
     parents: list[str] = []
     for part in split_top_level(text):
-        for parent in re.split(r"\s+(?:extends|implements|with)\s+", part):
-            parent = _CALL.sub("", parent).strip()
-            if parent:
-                parents.append(parent)
+        for word in _JOINT.split(part):
+            for bound in split_top_level(word, "+"):
+                parent = _CALL.sub("", _ACCESS.sub("", bound)).strip()
+                if parent:
+                    parents.append(parent)
     return parents

@@ -16,8 +16,8 @@ _MAX_BYTES = 8000
 
 # Comments that speak to a tool, or only draw a line.
 _DIRECTIVE = re.compile(
-    r"\A(?:!/|-\*-|go:|\+build|nolint|NOLINT|eslint|tslint|jshint|jslint|jscs|istanbul|c8 |v8 |@ts-|"
-    r"prettier-|biome-|rubocop|frozen_string_literal|encoding:|coding:|:nodoc|clang-format|"
+    r"\A(?:!/|-\*-|go:|\+build|nolint|NOLINT|eslint|tslint|jshint|jslint|jscs|istanbul|c8 |"
+    r"v8 |@ts-|prettier-|biome-|rubocop|frozen_string_literal|encoding:|coding:|:nodoc|clang-format|"
     r"shellcheck|noinspection|region\b|endregion\b|swiftlint|phpcs|phpstan|psalm|type:|noqa|pylint|"
     r"tfsec|checkov|tflint|MARK:\s*-?\s*\Z|@formatter|CHECKSTYLE|NOSONAR|webpack|@__PURE__|#__PURE__|"
     r"\W*\Z)"

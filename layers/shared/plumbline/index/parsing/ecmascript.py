@@ -20,9 +20,10 @@ def refine(definition: Definition, source: bytes) -> bool:
         named = definition.value.child_by_field_name("name")
         definition.name = text_of(source, named) if named else "default"
         return True
-    name = definition.name
+    name = definition.name or ("new" if definition.kind == "constructor" else "")
     if name[:1] in "\"'`":
-        definition.name = name = name.strip("\"'`")
+        name = name.strip("\"'`")
+    definition.name = name
     if definition.node.type == "assignment_expression":
         return _name_assignment(definition, source)
     if name == "constructor" and kind == "method":
@@ -49,10 +50,13 @@ def _name_assignment(definition: Definition, source: bytes) -> bool:
     if not bare:
         if definition.kind == "scope":
             return False
-        definition.name = text_of(source, named) if named else "module.exports"
+        definition.name = text_of(source, named) if named else "exports"
+        definition.owner = "" if named else "module"
         return True
     definition.member = left.startswith("this.")
     definition.owner, _, definition.name = bare.rpartition(".")
+    if definition.kind == "function" and (definition.owner or definition.member):
+        definition.kind = "method"
     return True
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
@@ -16,10 +16,13 @@ from tree_sitter import Language, Query
 class Grammar:
     """How a language is read.
 
-    ``label`` is its name in ``kind_label``. ``queries`` are files of ``queries/``, joined. ``comments``
-    says which markers open a comment. ``prefix`` matches the words that may stand before a
-    definition's node on its own line and belong to it. ``parents`` are the child nodes of a class
-    that name what it extends. ``results`` are the fields that may hold the return type.
+    ``label`` is its name in ``kind_label``. ``queries`` are files of ``queries/``, joined.
+    ``comments`` says which markers open a comment. ``prefix`` matches the words that may stand
+    before a definition's node on its own line and belong to it. ``parents`` are the child nodes of
+    a class that name what it extends. ``results`` are the fields that may hold the return type.
+    ``attribute`` opens the annotations inside a definition that its signature leaves out.
+    ``leads_signature`` says that what leads a definition (``template <T>``) belongs to it.
+    ``named_constructors`` says that a method named like its class is its constructor.
     """
 
     label: str
@@ -30,7 +33,9 @@ class Grammar:
     prefix: re.Pattern[bytes] | None = None
     parents: frozenset[str] = frozenset()
     results: tuple[str, ...] = ("return_type",)
-    kinds: Mapping[str, str] = field(default_factory=dict)
+    attribute: str = ""
+    leads_signature: bool = False
+    named_constructors: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +57,7 @@ GRAMMARS: Mapping[str, Grammar] = {
         queries=("ecmascript", "javascript"),
         prefix=_EXPORTED,
         parents=frozenset({"class_heritage"}),
+        attribute="@",
     ),
     "typescript": Grammar(
         label="TypeScript",
@@ -60,6 +66,7 @@ GRAMMARS: Mapping[str, Grammar] = {
         queries=("ecmascript", "typescript"),
         prefix=_EXPORTED,
         parents=frozenset({"class_heritage", "extends_type_clause"}),
+        attribute="@",
     ),
     "tsx": Grammar(
         label="TypeScript",
@@ -68,6 +75,7 @@ GRAMMARS: Mapping[str, Grammar] = {
         queries=("ecmascript", "typescript"),
         prefix=_EXPORTED,
         parents=frozenset({"class_heritage", "extends_type_clause"}),
+        attribute="@",
     ),
     "go": Grammar(
         label="Go",
@@ -75,6 +83,76 @@ GRAMMARS: Mapping[str, Grammar] = {
         queries=("go",),
         prefix=re.compile(rb"(?:type|var)\s+\Z"),
         results=("result",),
+    ),
+    "rust": Grammar(
+        label="Rust",
+        module="tree_sitter_rust",
+        queries=("rust",),
+        parents=frozenset({"trait_bounds"}),
+    ),
+    "java": Grammar(
+        label="Java",
+        module="tree_sitter_java",
+        queries=("java",),
+        parents=frozenset({"superclass", "super_interfaces", "extends_interfaces"}),
+        results=("type",),
+        attribute="@",
+    ),
+    "kotlin": Grammar(
+        label="Kotlin", module="tree_sitter_kotlin", queries=("kotlin",), attribute="@"
+    ),
+    "scala": Grammar(
+        label="Scala",
+        module="tree_sitter_scala",
+        queries=("scala",),
+        parents=frozenset({"extends_clause"}),
+        attribute="@",
+    ),
+    "csharp": Grammar(
+        label="C#",
+        module="tree_sitter_c_sharp",
+        queries=("csharp",),
+        parents=frozenset({"base_list"}),
+        results=("returns", "type"),
+        attribute="[",
+    ),
+    "swift": Grammar(label="Swift", module="tree_sitter_swift", queries=("swift",), attribute="@"),
+    "ruby": Grammar(
+        label="Ruby",
+        module="tree_sitter_ruby",
+        queries=("ruby",),
+        comments="hash",
+        prefix=re.compile(
+            rb"(?:private|protected|public|module_function|private_class_method)\s+\Z"
+        ),
+    ),
+    "php": Grammar(
+        label="PHP",
+        module="tree_sitter_php",
+        factory="language_php",
+        queries=("php",),
+        comments="any",
+        parents=frozenset({"base_clause", "class_interface_clause"}),
+        attribute="#[",
+    ),
+    "bash": Grammar(label="Bash", module="tree_sitter_bash", queries=("bash",), comments="hash"),
+    "python": Grammar(
+        label="Python", module="tree_sitter_python", queries=("python",), comments="hash"
+    ),
+    "c": Grammar(
+        label="C",
+        module="tree_sitter_c",
+        queries=("c",),
+        prefix=re.compile(rb"(?:typedef|static|extern|inline|const|__extension__)\s+\Z"),
+    ),
+    "cpp": Grammar(
+        label="C++",
+        module="tree_sitter_cpp",
+        queries=("c", "cpp"),
+        parents=frozenset({"base_class_clause"}),
+        attribute="[[",
+        leads_signature=True,
+        named_constructors=True,
     ),
     "terraform": Grammar(
         label="Terraform",

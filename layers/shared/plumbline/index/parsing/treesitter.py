@@ -9,7 +9,17 @@ from collections.abc import Callable, Mapping
 from tree_sitter import Node, Parser, QueryCursor, Tree
 
 from plumbline.index.entities import Entity, EntityType, ParseTimeout, clip_body, one_line
-from plumbline.index.parsing import ecmascript, golang, terraform
+from plumbline.index.parsing import (
+    csharp,
+    declarators,
+    ecmascript,
+    golang,
+    jvm,
+    rust,
+    scripting,
+    swift,
+    terraform,
+)
 from plumbline.index.parsing.definitions import (
     Definition,
     parameters_of,
@@ -24,8 +34,24 @@ _QUERY_BYTES = 131072
 _MAX_NAME = 500
 _MAX_BODY_BYTES = 8000
 _CHECK_EVERY = 256
-_FUNCTIONS = frozenset({"function", "method", "constructor"})
+_FUNCTIONS = frozenset(
+    {
+        "function",
+        "method",
+        "constructor",
+        "destructor",
+        "macro",
+        "function declaration",
+        "extension function",
+        "operator",
+        "indexer",
+        "subscript",
+    }
+)
+_NOT_TYPES = _FUNCTIONS | {"namespace", "module", "namespace scope"}
 _BETWEEN = re.compile(rb"(?:\s+|//[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
+# What encloses nothing that could be named by it.
+_CLOSED = frozenset({"typedef", "function declaration"})
 
 Match = tuple[int, int, int, int, dict[str, list[Node]]]
 
@@ -34,6 +60,24 @@ REFINE: Mapping[str, Callable[[Definition, bytes], bool]] = {
     "typescript": ecmascript.refine,
     "tsx": ecmascript.refine,
     "go": golang.refine,
+    "rust": rust.refine,
+    "java": jvm.refine_java,
+    "kotlin": jvm.refine_kotlin,
+    "scala": jvm.refine_scala,
+    "csharp": csharp.refine,
+    "swift": swift.refine,
+    "ruby": scripting.refine_ruby,
+    "php": scripting.refine_php,
+    "bash": scripting.refine_bash,
+    "python": scripting.refine_python,
+    "c": declarators.refine,
+    "cpp": declarators.refine,
+}
+
+# What changes the text that the parser sees, never its length.
+PREPARE: Mapping[str, Callable[[bytes], bytes]] = {
+    "c": declarators.blank_macros,
+    "cpp": declarators.blank_macros,
 }
 
 
@@ -45,7 +89,8 @@ def parse_source(language: str, source: bytes, *, deadline: float) -> list[Entit
     code gives what could be recognised. Source: design, section 6.
     """
     grammar = load(language)
-    tree = _parse(grammar, source, deadline)
+    prepare = PREPARE.get(language)
+    tree = _parse(grammar, prepare(source) if prepare else source, deadline)
     if language == "terraform":
         return terraform.entities(tree.root_node, source, deadline=deadline)
     return _Collector(language, grammar, source, deadline).entities(tree.root_node)
@@ -88,8 +133,8 @@ class _Collector:
         self._refine = REFINE.get(language)
         self._source = source
         self._deadline = deadline
-        # The open scopes, innermost last: where each ends, its qualified name, is it a type.
-        self._scopes: list[tuple[int, str, bool]] = []
+        # The open scopes, innermost last: where each ends, its qualified name, its kind.
+        self._scopes: list[tuple[int, str, str]] = []
         self._lead: tuple[int, int, int] | None = None
         self._entities: list[Entity] = []
 
@@ -121,7 +166,7 @@ class _Collector:
         """Run the query, a slice of the file at a time, so that the deadline holds between them.
 
         The cursor's own progress callback would do, but it reads freed memory and crashes
-        (tree-sitter 0.26.1). Matches that reach over a slice's edge come twice and are dropped later.
+        (tree-sitter 0.26.1). Matches that reach over a slice's edge come twice; one is dropped.
         """
         matches: list[Match] = []
         cursor = QueryCursor(self._query)
@@ -132,8 +177,9 @@ class _Collector:
             if size > _QUERY_BYTES:
                 cursor.set_byte_range(begin, begin + _QUERY_BYTES)
             for index, captures in cursor.matches(root):
-                node = (captures.get("def") or captures["lead"])[0]
-                matches.append((node.start_byte, -node.end_byte, index, len(matches), captures))
+                nodes = captures.get("def") or captures["lead"]
+                start, end = nodes[0].start_byte, nodes[-1].end_byte
+                matches.append((start, -end, index, len(matches), captures))
         matches.sort()
         return matches
 
@@ -167,19 +213,29 @@ class _Collector:
         scopes = self._scopes
         while scopes and scopes[-1][0] <= definition.start:
             scopes.pop()
-        prefix, in_type = scopes[-1][1:] if scopes else ("", False)
+        prefix, around = scopes[-1][1:] if scopes else ("", "")
         if definition.member:
-            prefix = next((scope[1] for scope in reversed(scopes) if scope[2]), prefix)
+            types = (name for _, name, kind in reversed(scopes) if kind not in _NOT_TYPES)
+            prefix = next(types, prefix)
         name, kind = one_line(definition.name), definition.kind
+        if kind == "function declaration" and around in _FUNCTIONS:
+            return
         qualified = f"{definition.owner}.{name}" if definition.owner else name
         if kind == "import":
             self._keep(definition, name, name, "import")
             return
         if prefix and len(prefix) + len(qualified) < _MAX_NAME:
             qualified = f"{prefix}.{qualified}"
-        if kind == "function" and (in_type or definition.owner or definition.member):
+        if scopes and around not in _NOT_TYPES and kind in ("function", "function declaration"):
             kind = "method"
-        scopes.append((definition.end, qualified, kind not in _FUNCTIONS and kind != "namespace"))
+        if self._spec.named_constructors and kind == "method" and prefix.rpartition(".")[2] == name:
+            kind = "constructor"
+        if definition.scope:
+            scope = f"{prefix}.{definition.scope}" if prefix else definition.scope
+        else:
+            scope = qualified
+        if kind not in _CLOSED:
+            scopes.append((definition.end, scope, kind))
         if kind not in ("scope", "namespace scope"):
             self._keep(definition, name, qualified, kind)
 
@@ -209,15 +265,20 @@ class _Collector:
                     if child.type in spec.parents:
                         parents += parents_of(text_of(source, child))
             parameters = tuple(parents)
-        body = definition.body or value.child_by_field_name("body")
+        body = None
+        if kind != "import":
+            body = definition.body or value.child_by_field_name("body")
         start = self._widen(definition)
         if entity_type != "import":
             comment = comment_before(source, definition.start, spec.comments)
             if not comment and start != definition.signature_start:
                 comment = comment_before(source, definition.signature_start, spec.comments)
             doc = definition.doc or describe(comment)
-        signature = signature_of(
-            source, definition.signature_start, body.start_byte if body is not None else end
+        signature = definition.signature or signature_of(
+            source,
+            definition.signature_start,
+            body.start_byte if body is not None else end,
+            spec.attribute,
         )
         last = definition.node.end_point
         self._entities.append(
@@ -229,16 +290,21 @@ class _Collector:
                 line_start=definition.row + 1,
                 line_end=max(last[0] + (last[1] > 0), definition.row + 1),
                 signature=signature,
-                body=""
-                if entity_type == "import"
-                else clip_body(
-                    source[start : min(end, start + _MAX_BODY_BYTES)].decode("utf-8", "replace")
-                ),
+                body="" if entity_type == "import" else self._text(start, end),
                 doc=doc,
                 parameters=parameters,
                 return_type=result,
             )
         )
+
+    def _text(self, start: int, end: int) -> str:
+        """The body's text, moved left by what its first line is indented."""
+        source = self._source
+        text = source[start : min(end, start + _MAX_BODY_BYTES)].decode("utf-8", "replace")
+        indent = source[source.rfind(b"\n", 0, start) + 1 : start]
+        if indent and len(indent) < _MAX_NAME and indent.isspace():
+            text = text.replace("\n" + indent.decode("ascii", "replace"), "\n")
+        return clip_body(text)
 
     def _widen(self, definition: Definition) -> int:
         """Move the start up to the words (``export``) and then the decorators before it."""
@@ -254,5 +320,7 @@ class _Collector:
             if self._touches(self._lead[1], start):
                 definition.start = start = self._lead[0]
                 definition.row = self._lead[2]
+                if self._spec.leads_signature:
+                    definition.signature_start = start
             self._lead = None
         return start

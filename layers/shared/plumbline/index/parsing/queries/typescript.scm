@@ -18,3 +18,5 @@
 
 ; import fs = require("fs")
 ((import_statement (import_require_clause source: (string) @name)) @def (#set! kind "import"))
+
+((construct_signature) @def (#set! kind "constructor"))

@@ -1,0 +1,16 @@
+((class_declaration) @def (#set! kind "class"))
+((struct_declaration) @def (#set! kind "struct"))
+((interface_declaration) @def (#set! kind "interface"))
+((enum_declaration) @def (#set! kind "enum"))
+((record_declaration) @def (#set! kind "record"))
+((delegate_declaration) @def (#set! kind "delegate"))
+
+((method_declaration) @def (#set! kind "method"))
+((local_function_statement) @def (#set! kind "function"))
+((constructor_declaration) @def (#set! kind "constructor"))
+((destructor_declaration) @def (#set! kind "destructor"))
+((operator_declaration operator: _ @name) @def (#set! kind "operator"))
+((conversion_operator_declaration type: (_) @name) @def (#set! kind "operator"))
+((indexer_declaration) @def (#set! kind "indexer"))
+
+((using_directive) @def (#set! kind "import"))

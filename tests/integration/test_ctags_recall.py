@@ -1,0 +1,241 @@
+"""Every function and class that Universal Ctags names in real sources is an entity of ours too.
+
+The sources are third-party code that happens to be on the machine: what the environment installed,
+headers, and whatever ``PLUMBLINE_SOURCES`` names (a folder of unpacked packages).
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import time
+from collections import defaultdict
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+import pytest
+
+from plumbline.index.entities import Entity
+from plumbline.index.parsing.treesitter import parse_source
+
+MAX_FILES = 60
+MAX_FILE_BYTES = 120_000
+MAX_BYTES = 1_500_000
+MIN_NAMES = 40
+
+LOOKED_IN = (Path(sys.prefix), Path("/usr/include"), Path("/usr/lib"), Path("/usr/share"))
+
+
+@dataclass(frozen=True, slots=True)
+class Compared:
+    """What is compared of a language: which files, which of ctags' kinds, how much must be found."""
+
+    ctags: str
+    suffixes: tuple[str, ...]
+    kinds: frozenset[str]
+    recall: float
+
+
+LANGUAGES: Mapping[str, Compared] = {
+    "python": Compared("Python", (".py",), frozenset({"function", "member", "class"}), 0.99),
+    "javascript": Compared(
+        "JavaScript",
+        (".js", ".mjs", ".cjs"),
+        frozenset({"function", "class", "method", "generator", "getter", "setter"}),
+        0.99,
+    ),
+    "typescript": Compared(
+        "TypeScript",
+        (".ts",),
+        frozenset(
+            {"function", "class", "interface", "enum", "method", "namespace", "alias", "generator"}
+        ),
+        0.99,
+    ),
+    "go": Compared(
+        "Go",
+        (".go",),
+        frozenset({"func", "struct", "interface", "type", "talias", "methodSpec"}),
+        0.99,
+    ),
+    "rust": Compared(
+        "Rust",
+        (".rs",),
+        frozenset(
+            {"function", "method", "struct", "enum", "interface", "typedef", "module", "macro"}
+        ),
+        0.99,
+    ),
+    "java": Compared(
+        "Java",
+        (".java",),
+        frozenset({"class", "interface", "enum", "annotation", "method"}),
+        0.99,
+    ),
+    "csharp": Compared(
+        "C#",
+        (".cs",),
+        frozenset({"class", "enum", "interface", "method", "struct"}),
+        0.98,
+    ),
+    "ruby": Compared(
+        "Ruby", (".rb",), frozenset({"class", "method", "module", "singletonMethod"}), 0.98
+    ),
+    "php": Compared("PHP", (".php",), frozenset({"class", "interface", "function", "trait"}), 0.98),
+    "bash": Compared("Sh", (".sh",), frozenset({"function"}), 0.98),
+    "kotlin": Compared(
+        "Kotlin", (".kt",), frozenset({"interface", "class", "object", "method", "typealias"}), 0.95
+    ),
+    "c": Compared(
+        "C", (".c",), frozenset({"function", "struct", "union", "enum", "typedef"}), 0.97
+    ),
+    "cpp": Compared(
+        "C++",
+        (".cc", ".cpp", ".cxx", ".hpp"),
+        frozenset({"function", "class", "struct", "union", "enum"}),
+        0.95,
+    ),
+}
+
+
+def files_of(language: str) -> list[Path]:
+    """Real files of the language, the same ones each time, spread over the folders they are in."""
+    named = os.environ.get("PLUMBLINE_SOURCES")
+    folders = (Path(named),) if named else LOOKED_IN
+    by_folder: dict[Path, list[Path]] = defaultdict(list)
+    for folder in folders:
+        for path in _walk(folder, LANGUAGES[language].suffixes):
+            by_folder[path.parent].append(path)
+    ordered = [sorted(by_folder[folder]) for folder in sorted(by_folder)]
+    spread = [files[i] for i in range(6) for files in ordered if i < len(files)]
+    step = max(1, len(spread) // MAX_FILES)
+    chosen: list[Path] = []
+    total = 0
+    for path in spread[::step]:
+        size = path.stat().st_size
+        if 0 < size <= MAX_FILE_BYTES and total + size <= MAX_BYTES and len(chosen) < MAX_FILES:
+            chosen.append(path)
+            total += size
+    return chosen
+
+
+def _walk(folder: Path, suffixes: tuple[str, ...]) -> Iterator[Path]:
+    for root, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(suffixes) and not name.endswith((".min.js", ".d.ts")):
+                path = Path(root, name)
+                if path.is_file() and not path.is_symlink():
+                    yield path
+
+
+@dataclass(frozen=True, slots=True)
+class Tag:
+    """A definition that ctags names."""
+
+    path: Path
+    name: str
+    line: int
+    kind: str
+    pattern: str
+
+
+def tags_of(language: str, files: Sequence[Path]) -> list[Tag]:
+    """What ctags finds in the files, of the kinds that are compared."""
+    compared = LANGUAGES[language]
+    run = subprocess.run(
+        [
+            "ctags",
+            "--output-format=json",
+            "--fields=+nKzxe",
+            "--extras=-{anonymous}",
+            f"--language-force={compared.ctags}",
+            "-L",
+            "-",
+            "-f",
+            "-",
+        ],
+        input="\n".join(map(str, files)),
+        capture_output=True,
+        text=True,
+        errors="replace",
+        check=True,
+        timeout=60,
+    )
+    tags = []
+    for line in run.stdout.split("\n"):
+        if not line.endswith("}"):
+            continue
+        tag = json.loads(line, strict=False)
+        if tag.get("kind") in compared.kinds:
+            found = Tag(Path(tag["path"]), tag["name"], tag["line"], tag["kind"], tag["pattern"])
+            if not _excepted(language, found):
+                tags.append(found)
+    return tags
+
+
+def _excepted(language: str, tag: Tag) -> bool:
+    """Is it something that ctags calls a function or class, and that nobody defines there?
+
+    JavaScript: every object literal, every name that ``.prototype`` or ``new`` follows and every
+    ``catch (e)`` that is assigned to is a "class"; a name that holds the *result* of a function
+    that is called on the spot is a "function". C++: a test case's macro is its name. C#: explicit
+    implementations keep their interface, type parameters pass for the class. Kotlin: every lambda
+    and its parameters are "methods", a companion without a name is called Companion. Bash: arrays
+    are functions.
+    """
+    if language == "kotlin":
+        return tag.name == "Companion" or (tag.kind == "method" and "fun " not in tag.pattern)
+    if language == "csharp":
+        return "." in tag.name or tag.name.startswith("T")
+    if language == "bash":
+        return tag.name.endswith("=")
+    if language == "cpp":
+        return tag.name.startswith("TEST") or "PB_DS_" in tag.pattern
+    if language == "javascript":
+        if tag.kind == "class":
+            return re.search(r"\bclass\b", tag.pattern) is None
+        return re.search(r"= *(\\?/\*.*\*\\?/)? *\(+ *function", tag.pattern) is not None
+    return False
+
+
+def _plain(name: str) -> str:
+    """The name as both sides spell it: ``#private`` without its mark, operators without spaces."""
+    return name.lstrip("#").replace(" ", "")
+
+
+def missed(language: str, files: Sequence[Path], tags: Sequence[Tag]) -> list[Tag]:
+    """The tags that no entity answers: its name, and a range that holds the tag's line."""
+    entities: dict[Path, dict[str, list[Entity]]] = {}
+    for path in files:
+        named: dict[str, list[Entity]] = defaultdict(list)
+        for entity in parse_source(language, path.read_bytes(), deadline=time.monotonic() + 20):
+            named[_plain(entity.name)].append(entity)
+        entities[path] = named
+    return [
+        tag
+        for tag in tags
+        if not any(
+            entity.line_start <= tag.line <= entity.line_end
+            for entity in entities[tag.path].get(_plain(tag.name), ())
+        )
+    ]
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize("language", LANGUAGES)
+def test_names_what_ctags_names(language: str) -> None:
+    if shutil.which("ctags") is None:
+        pytest.skip("universal-ctags is not installed")
+    files = files_of(language)
+    tags = tags_of(language, files) if files else []
+    if len(tags) < MIN_NAMES:
+        pytest.skip(f"no {language} sources on this machine; PLUMBLINE_SOURCES may name a folder")
+    lost = missed(language, files, tags)
+    recall = 1 - len(lost) / len(tags)
+    shown = "\n".join(f"{tag.path}:{tag.line} {tag.kind} {tag.name}" for tag in lost[:20])
+    assert recall >= LANGUAGES[language].recall, f"{recall:.2%} of {len(tags)}\n{shown}"
