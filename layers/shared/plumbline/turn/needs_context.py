@@ -21,13 +21,14 @@ _CONTINUES = re.compile(
             r"same (?:for|with|thing|question)\b",
             r"(?:why|when|where|how|who|what|how so|how come|really|why not|which ones?)\s*\?*$",
             r"(?:(?:more )?details?|more|more please|go on|continue|next|explain)[\s.!?]*$",
-            r"(?:again|elaborate|(?:an )?examples?|example please|show me|(?:tell me|say) more)[\s.!?]*$",
-            r"(?:thanks|thank you)[\s.!?]*$",
+            r"(?:again|elaborate|(?:an )?examples?|example please)[\s.!?]*$",
+            r"(?:show me|(?:tell me|say) more|thanks|thank you)[\s.!?]*$",
             r"(?:can|could|would) you (?:please )?(?:elaborate|expand|explain more|clarify)\b",
             r"(?:can|could|would) you (?:please )?(?:rephrase|repeat|go on|continue|simplify)\b",
             r"(?:can|could|would) you (?:please )?summari[sz]e\b",
-            r"(?:(?:can|could|would) you )?(?:please )?(?:give|show) me (?:an?(?:other)?|some|more|the)"
-            r" (?:examples?|details?|code)(?: of (?:it|that|this|them))?[\s.!?]*$",
+            r"(?:(?:can|could|would) you )?(?:please )?(?:give|show) me"
+            r" (?:an?(?:other)?|some|more|the) (?:examples?|details?|code)"
+            r"(?: of (?:it|that|this|them))?[\s.!?]*$",
             r"(?:any|other|another|more) (?:other )?(?:examples?|options?|ways?)[\s.!?]*$",
             r"(?:is|are|was|were|does|do|did|can|could|will|would|should)"
             r" (?:it|they|that|those|these|this)\b",
