@@ -158,20 +158,21 @@ def stream_maverick_response(
     models: Sequence[LanguageModel],
     new_auditor: Callable[[], InlineStreamAuditor],
     *,
+    preface: str = "",
     debug: bool = False,
 ) -> Generator[Chunk | AuditTrace, None, StreamResult]:
     """Yield the answer paragraph by paragraph, each audited; return what was shown.
 
-    The first model that gets a paragraph out writes the answer. One that fails before is replaced
-    by the next; one that fails after, or passes the deadline, raises ``ModelError`` and what was
-    shown stands. Source: design, section 5; seed 000, streamMaverickResponse.
+    The first model that gets a paragraph out writes the answer, after ``preface``. One that fails
+    before is replaced by the next; one that fails after, or passes the deadline, raises
+    ``ModelError`` and what was shown stands. Source: design, section 5; seed 000.
     """
     failed: ModelError | None = None
     failed_name: str | None = None
     for model in models:
         shown, auditor = _Shown(), new_auditor()
         try:
-            finish = yield from _stream(model, request, auditor, shown, debug)
+            finish = yield from _stream(model, request, auditor, shown, preface, debug)
         except ModelError as exc:
             if shown.pieces:
                 raise
@@ -198,6 +199,7 @@ def _stream(
     request: GenerationRequest,
     auditor: InlineStreamAuditor,
     shown: _Shown,
+    preface: str,
     debug: bool,
 ) -> Generator[Chunk | AuditTrace, None, Finish]:
     finish = Finish("missing", Usage())
@@ -206,6 +208,8 @@ def _stream(
             if isinstance(item, Finish):
                 finish = item
                 break
+            if preface and not shown.chars:
+                yield from _release(auditor.feed(preface), shown, debug)
             shown.count(item.text)
             yield from _release(auditor.feed(item.text), shown, debug)
             if shown.endless:

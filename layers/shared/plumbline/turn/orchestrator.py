@@ -1,0 +1,299 @@
+"""One chat turn from the reader's words to its final event: ignite_maverick, ignite_specialist."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Generator, Sequence
+from dataclasses import replace
+
+from plumbline.errors import ModelError, NotFound, SearchError
+from plumbline.instance import MAVERICK, Instance
+from plumbline.observability import logger
+from plumbline.turn import fixed_answers
+from plumbline.turn.conclusion import conclude, record_failure
+from plumbline.turn.discovery import (
+    DiscoveryAnalysis,
+    analyze_discovery_state,
+    detect_refusal,
+    discovery_instructions,
+    generate_dossier_summary,
+    record_refusal,
+    select_discovery_question,
+)
+from plumbline.turn.events import ErrorEvent, Event, PipelineStep, Pulse, SourcesEvent
+from plumbline.turn.extraction import BackgroundExtraction
+from plumbline.turn.generation import (
+    GenerationRequest,
+    LanguageModel,
+    Message,
+    StreamResult,
+    stream_maverick_response,
+)
+from plumbline.turn.handoff import accept_handoff, decline_handoff, detect_consent
+from plumbline.turn.needs_context import needs_context
+from plumbline.turn.parts import TurnInput, TurnParts
+from plumbline.turn.personas import (
+    guard_intent,
+    is_specialist,
+    normalize_persona_id,
+    validate_persona,
+)
+from plumbline.turn.progress import TurnProgress
+from plumbline.turn.prompts import build_maverick_prompt_with_persona
+from plumbline.turn.pushback import apply_pushback, deny_signals, detect_pushback
+from plumbline.turn.retrieval import RetrievalOptions, RetrievalResult, orchestrate_retrieval
+from plumbline.turn.session import get_session_state, is_first_turn, reset_session_state
+
+Events = Generator[Event, None, None]
+
+
+def ignite(turn: TurnInput, instance: Instance, load_parts: Callable[[], TurnParts]) -> Events:
+    """Run a turn: consent -> specialist, a specialist's persona -> specialist, else the maverick.
+
+    ``load_parts`` is called after ``pulse``: what it imports loads while the reader knows already
+    that the turn exists. Source: seed 000, handler; design, section 3.
+    """
+    request = turn.request
+    state = get_session_state(turn.admission.session_id, turn.admission.session)
+    persona = normalize_persona_id(request.persona, instance=instance)
+    accepted = request.consent is True
+    if state.pending_handoff and request.consent is None:
+        accepted = detect_consent(request.query) is True
+    if accepted and state.pending_handoff:
+        persona = state.pending_handoff.target
+    elif request.persona is None and request.consent is None and not accepted:
+        persona = validate_persona(state.active_persona, instance=instance)
+    yield Pulse(turn.turn_id, state.session_id, turn.request_id, persona)
+    yield PipelineStep("admit", "done", turn.timings.elapsed())
+    progress = TurnProgress(turn, state, load_parts())
+    if (accepted and state.pending_handoff) or is_specialist(persona, instance=instance):
+        yield from ignite_specialist(progress, persona)
+    else:
+        yield from ignite_maverick(progress)
+
+
+def ignite_specialist(progress: TurnProgress, persona: str) -> Events:
+    """A specialist's turn. No specialist can be reached yet: the maverick answers and says so.
+
+    With consent the question is the one that the proposal was made for. Source: seed 000.
+    """
+    instance, before = progress.parts.instance, progress.before
+    query = progress.turn.request.query
+    if before.pending_handoff:
+        if progress.turn.request.consent is True or detect_consent(query) is True:
+            query = before.pending_handoff.expanded_question
+        progress.state = replace(accept_handoff(progress.state), active_persona=MAVERICK)
+    progress.degraded.append("specialist")
+    yield from ignite_maverick(
+        progress, query=query, preface=fixed_answers.no_specialist(persona, instance)
+    )
+
+
+def ignite_maverick(
+    progress: TurnProgress, *, query: str | None = None, preface: str = ""
+) -> Events:
+    """The maverick's turn, event by event, to ``final`` or ``error``. Source: seed 000."""
+    turn, parts = progress.turn, progress.parts
+    request, instance = turn.request, parts.instance
+    query = (request.query if query is None else query).strip()
+    progress.query = query
+    if is_first_turn(
+        progress.before, request.history, consent=request.consent, trigger=request.trigger
+    ):
+        progress.state = reset_session_state(progress.state)
+    fixed = _settle_session(progress)
+    if not query:
+        yield from _say(progress, fixed or fixed_answers.no_question())
+        return
+
+    intent = guard_intent(query, None, instance=instance)
+    history = _history(progress)
+    models = parts.models(turn.admission.open_breakers)
+    extraction = BackgroundExtraction(
+        progress, query, history, models[0], deadline=_deadline(progress)
+    )
+    yield PipelineStep("signals", "started", turn.timings.elapsed())
+    analysis = _analyze(progress, query, intent)
+    follow_up = needs_context(query, has_history=bool(history))
+    if follow_up or analysis.is_strict_discovery:
+        yield from extraction.wait()
+        analysis = _analyze(progress, query, intent)
+
+    retrieval = yield from _retrieve(progress, query, extraction, follow_up=follow_up)
+    if retrieval is None:
+        return
+    yield from extraction.poll()
+    question = select_discovery_question(analysis, instance, extraction.brain)
+    prompt = build_maverick_prompt_with_persona(
+        generate_dossier_summary(progress.state, analysis.locked_signals, instance=instance),
+        retrieval.sources,
+        discovery_instructions(analysis, question),
+        progress.state.turn_count + 1,
+        analysis.is_strict_discovery,
+        instance=instance,
+        budget_bytes=parts.prompt_budget_bytes,
+    )
+    progress.note_prompt(prompt)
+    sources = prompt.sources_kept
+    if not retrieval.sources:
+        # No model is asked: it could only answer from its own memory.
+        sources = retrieval.nearest
+        answer = fixed_answers.nothing_found(
+            retrieval.searched, sources, repository=request.repository, language=request.language
+        )
+        models = (fixed_answers.FixedAnswer(answer),)
+    yield SourcesEvent([source.public() for source in sources])
+    generation = GenerationRequest(
+        system_prompt=prompt.text,
+        query=query,
+        history=history,
+        sources=sources,
+        deadline=_deadline(progress),
+    )
+    result = yield from _generate(progress, generation, models, extraction, preface)
+    if result is None:
+        return
+    yield from extraction.wait()
+    yield from conclude(progress, result, retrieval, extraction.brain, intent)
+
+
+def _settle_session(progress: TurnProgress) -> str:
+    """Take in what the reader says about the session itself; what to say if that is all."""
+    request, instance = progress.turn.request, progress.parts.instance
+    state = progress.state
+    said = ""
+    declined = request.consent is False
+    if state.pending_handoff and request.consent is None:
+        declined = detect_consent(request.query) is False
+    if declined:
+        state = decline_handoff(state)
+        said = fixed_answers.declined()
+    if request.deny:
+        state = deny_signals(state, request.deny)
+        said = fixed_answers.noted(request.deny, instance)
+    # The contradicted value goes before anything can be merged with it.
+    state = apply_pushback(state, detect_pushback(request.query, state, instance=instance))
+    if detect_refusal(request.query, instance):
+        state = record_refusal(state)
+    progress.state = state
+    return said
+
+
+def _retrieve(
+    progress: TurnProgress, query: str, extraction: BackgroundExtraction, *, follow_up: bool
+) -> Generator[Event, None, RetrievalResult | None]:
+    """The turn's one search; None after an ``error`` event, since nothing is told from memory."""
+    turn, parts = progress.turn, progress.parts
+    yield PipelineStep("retrieval", "started", turn.timings.elapsed())
+    brain = extraction.brain
+    try:
+        with turn.timings.step("retrieval"):
+            result = orchestrate_retrieval(
+                RetrievalOptions(
+                    query=query,
+                    search_query=brain.search_query if brain and follow_up else None,
+                    keyword_query=brain.keyword_query if brain else None,
+                    filters=brain.filters if brain else {},
+                    entities=brain.entities if brain else (),
+                    repository=_repository(progress),
+                    language=turn.request.language,
+                    signals=progress.state.signals,
+                ),
+                index=parts.index,
+                facets=parts.facets,
+                instance=parts.instance,
+            )
+    except SearchError as exc:
+        logger.warning("search failed", turn_id=turn.turn_id, cause=repr(exc.__cause__))
+        progress.outcomes["algolia"] = False
+        yield PipelineStep("retrieval", "failed", turn.timings.elapsed())
+        yield from record_failure(progress, ErrorEvent(exc.code, exc.message, exc.retryable))
+        return None
+    progress.outcomes["algolia"] = True
+    progress.searches += result.searches
+    parts.track_view(result, progress.state.session_id)
+    yield PipelineStep("retrieval", "done", turn.timings.elapsed())
+    return result
+
+
+def _generate(
+    progress: TurnProgress,
+    request: GenerationRequest,
+    models: Sequence[LanguageModel],
+    extraction: BackgroundExtraction,
+    preface: str,
+) -> Generator[Event, None, StreamResult | None]:
+    """The answer; None after an ``error`` event, when it broke off in the middle."""
+    turn, parts = progress.turn, progress.parts
+    yield PipelineStep("generation", "started", turn.timings.elapsed())
+    known_urls = tuple(progress.before.known_urls)
+    answer = stream_maverick_response(
+        request,
+        models,
+        lambda: parts.new_auditor(request.sources, question=progress.query, known_urls=known_urls),
+        preface=preface,
+        debug=turn.request.debug,
+    )
+    try:
+        with turn.timings.step("generation"):
+            while True:
+                try:
+                    event = next(answer)
+                except StopIteration as stop:
+                    result: StreamResult = stop.value
+                    break
+                progress.note_chunk(event)
+                yield event
+                yield from extraction.poll()
+    except ModelError as exc:
+        logger.warning("generation failed", turn_id=turn.turn_id, cause=repr(exc.__cause__))
+        progress.outcomes[models[0].name] = False
+        yield PipelineStep("generation", "failed", turn.timings.elapsed())
+        yield from record_failure(progress, ErrorEvent(exc.code, exc.message, exc.retryable))
+        return None
+    progress.note_result(result)
+    yield PipelineStep("generation", "done", turn.timings.elapsed())
+    return result
+
+
+def _say(progress: TurnProgress, text: str) -> Events:
+    """A turn that answers no question: one fixed text, and what it changed."""
+    request = GenerationRequest("", "", (), (), _deadline(progress))
+    extraction = BackgroundExtraction.none(progress)
+    models = (fixed_answers.FixedAnswer(text),)
+    result = yield from _generate(progress, request, models, extraction, "")
+    if result is not None:
+        yield from extraction.wait()
+        yield from conclude(progress, result, None, None, None)
+
+
+def _analyze(progress: TurnProgress, query: str, intent: str) -> DiscoveryAnalysis:
+    state = progress.state
+    return analyze_discovery_state(state, state.asked_signals, query, state.turn_count + 1, intent)
+
+
+def _repository(progress: TurnProgress) -> int | None:
+    reference = progress.turn.request.repository
+    if reference is None:
+        return None
+    found = progress.parts.repositories.find(reference)
+    if found is None:
+        raise NotFound(f"There is no repository {reference!r} here; GET /repositories lists them.")
+    return found.number
+
+
+def _history(progress: TurnProgress) -> tuple[Message, ...]:
+    """The conversation so far: the request's, or what the session remembers of it."""
+    if progress.turn.request.history is not None:
+        return progress.turn.request.messages
+    return tuple(
+        message
+        for exchange in progress.state.exchanges
+        for message in (Message("user", exchange.query), Message("assistant", exchange.answer))
+        if message.content
+    )
+
+
+def _deadline(progress: TurnProgress) -> float:
+    elapsed = progress.turn.timings.elapsed() / 1000
+    return time.monotonic() + progress.parts.deadline_seconds - elapsed
