@@ -58,7 +58,9 @@ class TarArchive:
                 vars(archive)["members"].clear()
                 if info.isdir():
                     continue
-                entry = Entry(info.name, max(0, info.size), self._problem(info))
+                # A sparse file's size is of its holes; the bytes that are there are counted below.
+                size = 0 if info.issparse() else max(0, info.size)
+                entry = Entry(info.name, size, self._problem(info))
                 data = b""
                 if read and not entry.skipped:
                     data = _content(archive, info)
@@ -86,7 +88,8 @@ class _Bounded:
     """Counts what is unpacked: a bomb in a skipped member or after the end mark counts too."""
 
     def __init__(self, source: BinaryIO, failure: type[Exception], limit: int) -> None:
-        self._source, self._failure, self._left = source, failure, limit
+        self._source, self._failure = source, failure
+        self._limit = self._left = limit
         self._tail = b""
 
     def read(self, size: int = -1) -> bytes:
@@ -98,7 +101,7 @@ class _Bounded:
             raise tarfile.ReadError("cannot be unpacked") from exc
         self._left -= len(data)
         if self._left < 0:
-            raise ArchiveRefused("The archive unpacks to more bytes than are allowed.")
+            raise ArchiveRefused(f"The archive unpacks to more than {self._limit:,} bytes.")
         self._tail = (self._tail + data)[-_BLOCK:] if len(data) < _BLOCK else data[-_BLOCK:]
         return data
 

@@ -111,7 +111,9 @@ def _directory_bytes(file: BinaryIO) -> int:
     at = tail.rfind(_END_MARK)
     if at < 0 or len(tail) - at < _END_BYTES:
         return 0
-    (length,) = struct.unpack_from("<L", tail, at + 12)
+    length, _, comment = struct.unpack_from("<LLH", tail, at + 12)
+    if at + _END_BYTES + comment > len(tail):
+        raise ArchiveRefused(_BROKEN)
     return int(length) if length != 0xFFFFFFFF else _zip64_directory_bytes(tail, at)
 
 
