@@ -91,7 +91,7 @@ def log_error(message: str, exc: BaseException, request_id: str = "") -> None:
     sys.stderr.flush()
 
 
-def _trailer_body(exc: BaseException) -> bytes:
+def trailer_body(exc: BaseException) -> bytes:
     """The error's payload in base64, cut down until the trailers fit."""
     payload = error_payload(exc)
     while len(encoded := json.dumps(payload).encode()) > MAX_TRAILER_BODY_BYTES:
@@ -160,7 +160,7 @@ class StreamedResponse:
                 ERROR_TYPE_HEADER.encode(),
                 error_type(exc).encode(),
                 ERROR_BODY_HEADER.encode(),
-                _trailer_body(exc),
+                trailer_body(exc),
             )
         )
 
