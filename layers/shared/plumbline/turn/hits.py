@@ -23,7 +23,7 @@ RETRIEVED = [
     "file_path",
     "line_start",
     "line_end",
-    "repository_id",
+    "repository",
     "repository_url",
     "commit_sha",
 ]
@@ -47,7 +47,7 @@ def source_from_hit(number: int, hit: Mapping[str, object]) -> Source:
         file_path=path,
         line_start=start,
         line_end=end,
-        repository=_repository_name(repository_url),
+        repository=_text(hit, "repository") or _repository_name(repository_url),
         commit_sha=commit,
         customer=_text(hit, "customer"),
     )

@@ -56,13 +56,13 @@ def read_session(session_id: str, raw: Mapping[str, str]) -> SessionState:
     """
     reader = _Reader(raw)
     signals = reader.texts("signal:", SIGNALS)
-    denied = reader.lists("denied:", MAX_DENIED_VALUES)
+    denied = reader.lists("denied:", SIGNALS, MAX_DENIED_VALUES)
     return SessionState(
         session_id=session_id,
         version=VERSION,
         turn_count=reader.count("turns"),
         signals=MappingProxyType(signals),
-        denied=MappingProxyType({name: denied[name] for name in SIGNALS if name in denied}),
+        denied=MappingProxyType(denied),
         asked_signals=reader.ordered("asked:", SIGNALS),
         active_persona=reader.text("persona") or MAVERICK,
         pending_handoff=reader.handoff(),
@@ -172,12 +172,12 @@ class _Reader:
                 found[name] = self._keep(key, value)
         return found
 
-    def lists(self, prefix: str, limit: int) -> dict[str, tuple[str, ...]]:
+    def lists(self, prefix: str, names: Iterable[str], limit: int) -> dict[str, tuple[str, ...]]:
         found = {}
-        for key in self._starting(prefix):
-            values = _short_texts(self._json(key))[-limit:]
+        for name in names:
+            values = _short_texts(self._json(prefix + name))[-limit:]
             if values:
-                found[key.removeprefix(prefix)] = self._keep(key, values)
+                found[name] = self._keep(prefix + name, values)
         return found
 
     def ordered(self, prefix: str, allowed: Iterable[str] | None) -> tuple[str, ...]:
