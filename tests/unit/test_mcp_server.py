@@ -115,6 +115,8 @@ def test_responses_are_json_with_the_security_headers() -> None:
     ("body", "status", "code"),
     [
         (b"{", 400, -32700),
+        (b"\xff", 400, -32700),
+        (b"[" * 60_000, 400, -32700),
         (b"[]", 400, -32602),
         (b'{"jsonrpc":"2.0","id":1,"method":"resources/list"}', 200, -32601),
         (
@@ -200,6 +202,19 @@ def test_a_defect_is_a_tool_error_without_its_cause() -> None:
     assert answer["result"]["content"][0]["text"] == (
         "Something went wrong on our side; please try again."
     )
+
+
+def test_lone_surrogates_in_a_record_do_not_break_the_answer() -> None:
+    index = Index({**HIT, "content": "a\ud800b", "entity_name": "\udc80"})
+    result = call("search_code", {"query": "x"}, on=server(index))["result"]
+    assert result["isError"] is False
+    assert result["structuredContent"]["results"][0]["snippet"] == "a?b"
+
+
+def test_an_error_that_passes_says_when() -> None:
+    index = Index(error=SearchUnavailable("Search is unavailable.", retry_after=3))
+    result = call("search_code", {"query": "x"}, on=server(index))["result"]
+    assert result["content"][0]["text"] == "Search is unavailable. Try again in 3 s."
 
 
 def test_requests_of_several_threads_do_not_meet() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -176,12 +177,19 @@ def test_each_repository_is_looked_up_once_a_page() -> None:
         {"objectID": "1_a", "file_path": None, "line_start": "7", "content": None},
         {"repository_id": True, "repository_url": "https://[::1"},
         {"repository_id": "12", "line_start": -4, "line_end": None},
+        {
+            "file_path": "\udc80.py",
+            "content": "\ud800",
+            "signature": "\ud800",
+            "objectID": "\ud800",
+        },
     ],
 )
 def test_a_damaged_record_is_shown_as_far_as_it_goes(damaged: dict[str, object]) -> None:
     (result,) = run(index=Index(damaged)).results
     assert result.url is None
     assert result.line_start is None
+    assert json.dumps(result.public(), ensure_ascii=False).encode()
 
 
 @pytest.mark.parametrize(

@@ -34,8 +34,8 @@ class Index:
 
 
 def test_names_are_distinct_in_rank_order_and_cut_to_the_limit() -> None:
-    index = Index("render", "render_template", "render", None, "", "Renderer", "re_render")
-    assert suggest("rend", 3, index=index) == ["render", "render_template", "Renderer"]
+    index = Index("render", "render_template", "render", None, "", "Renderer\ud800", "re_render")
+    assert suggest("rend", 3, index=index) == ["render", "render_template", "Renderer?"]
 
 
 def test_twice_the_limit_is_asked_for_and_imports_are_left_out() -> None:

@@ -35,3 +35,8 @@ def number_argument(name: str, value: object, low: int, high: int) -> int:
     if not isinstance(value, int) or isinstance(value, bool) or not low <= value <= high:
         raise InvalidRequest(f"{name} must be a whole number from {low} to {high}")
     return value
+
+
+def unicode_text(value: object) -> str:
+    """The value as text that can be encoded: a lone surrogate, as JSON allows it, becomes "?"."""
+    return str(value).encode("utf-8", "replace").decode()

@@ -7,6 +7,7 @@ at the first request to ``/mcp`` and by nothing on another path.
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Iterable, MutableMapping, Sequence
 from typing import Any
 
@@ -27,6 +28,7 @@ from plumbline.http import (
     json_response,
 )
 from plumbline.observability import logger
+from plumbline.search.arguments import unicode_text
 from plumbline.search.mcp_catalogue import ASK, INSTRUCTIONS, TOOLS, ToolDescription
 from plumbline.search.mcp_tools import Tools
 
@@ -100,13 +102,18 @@ class McpServer:
             _refuse_unknown(tool, arguments)
             output = self._tools.run(tool.name, arguments)
         except PlumblineError as error:
-            return _failure(error.message)
+            if error.status >= 500:
+                extra = {"tool": tool.name, "code": error.code, "cause": repr(error.__cause__)}
+                logger.warning("mcp_tool_failed", extra=extra)
+            return _failure(_advice(error))
         except Exception:
             logger.exception("mcp_tool_defect", extra={"tool": tool.name})
             return _failure(_FAILED)
+        # Through UTF-8: the SDK cannot send a lone surrogate, which JSON from outside may hold.
+        structured = json.dumps(output.structured, ensure_ascii=False).encode(errors="replace")
         return types.CallToolResult(
-            content=[types.TextContent(type="text", text=output.text)],
-            structured_content=dict(output.structured),
+            content=[types.TextContent(type="text", text=unicode_text(output.text))],
+            structured_content=json.loads(structured),
         )
 
 
@@ -117,6 +124,12 @@ def _refuse_unknown(tool: ToolDescription, arguments: Iterable[str]) -> None:
         raise InvalidRequest(
             f"{tool.name} has no argument {unknown[0][:100]!r}; it takes {', '.join(names)}"
         )
+
+
+def _advice(error: PlumblineError) -> str:
+    retry_after = getattr(error, "retry_after", None)
+    message = unicode_text(error.message)
+    return f"{message} Try again in {retry_after} s." if retry_after else message
 
 
 def _failure(message: str) -> types.CallToolResult:

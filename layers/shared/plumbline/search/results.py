@@ -8,6 +8,7 @@ from urllib.parse import urlsplit
 
 from plumbline.errors import StorageUnavailable
 from plumbline.index.registry import Repository
+from plumbline.search.arguments import unicode_text
 from plumbline.search.permalinks import permalink
 
 MAX_SNIPPET_CHARS = 600
@@ -84,21 +85,21 @@ def _found(number: object, find: Callable[[int], Repository | None]) -> Reposito
 
 def _result(hit: Mapping[str, object], repository: Repository | None) -> CodeResult:
     start, end = _line(hit.get("line_start")), _line(hit.get("line_end"))
-    path = str(hit.get("file_path") or "")
+    path = unicode_text(hit.get("file_path") or "")
     url = (repository.url if repository else "") or str(hit.get("repository_url") or "")
     # The registry's commit comes first: an unchanged record keeps the commit that wrote it.
     commit = (repository.commit_sha if repository else None) or _text(hit.get("commit_sha"), 64)
     branch = repository.branch if repository else None
     return CodeResult(
-        id=str(hit.get("objectID") or ""),
-        entity_name=str(hit.get("entity_name") or ""),
-        entity_type=str(hit.get("entity_type") or ""),
+        id=unicode_text(hit.get("objectID") or ""),
+        entity_name=unicode_text(hit.get("entity_name") or ""),
+        entity_type=unicode_text(hit.get("entity_type") or ""),
         file_path=path,
         line_start=start,
         line_end=end,
         language=_text(hit.get("language"), 100),
         signature=_text(hit.get("signature"), MAX_SIGNATURE_CHARS),
-        snippet=str(hit.get("content") or "")[:MAX_SNIPPET_CHARS],
+        snippet=unicode_text(hit.get("content") or "")[:MAX_SNIPPET_CHARS],
         description=_text(hit.get("description"), MAX_DESCRIPTION_CHARS),
         url=permalink(url, commit or branch, path, start, end),
         repository=repository.name if repository and repository.url else _name(url),
@@ -108,7 +109,7 @@ def _result(hit: Mapping[str, object], repository: Repository | None) -> CodeRes
 
 
 def _text(value: object, limit: int) -> str | None:
-    return value[:limit] if isinstance(value, str) and value else None
+    return unicode_text(value[:limit]) if isinstance(value, str) and value else None
 
 
 def _line(value: object) -> int | None:
@@ -117,6 +118,6 @@ def _line(value: object) -> int | None:
 
 def _name(url: str) -> str | None:
     try:
-        return urlsplit(url).path.strip("/").removesuffix(".git") or None
+        return unicode_text(urlsplit(url).path.strip("/").removesuffix(".git")) or None
     except ValueError:
         return None

@@ -7,7 +7,12 @@ from typing import TYPE_CHECKING
 
 from plumbline.errors import InvalidRequest, SearchError
 from plumbline.observability import logger
-from plumbline.search.arguments import MAX_QUERY_BYTES, number_argument, text_argument
+from plumbline.search.arguments import (
+    MAX_QUERY_BYTES,
+    number_argument,
+    text_argument,
+    unicode_text,
+)
 from plumbline.search.filters import search_filters
 
 if TYPE_CHECKING:
@@ -48,4 +53,5 @@ def suggest(query: str, limit: int = DEFAULT_SUGGESTIONS, *, index: SearchIndex)
         logger.warning("suggestions_failed", extra={"cause": repr(exc.__cause__ or exc)})
         return []
     names = (hit.get("entity_name") for hit in hits)
-    return list(dict.fromkeys(name for name in names if isinstance(name, str) and name))[:limit]
+    distinct = dict.fromkeys(unicode_text(name) for name in names if isinstance(name, str) and name)
+    return list(distinct)[:limit]
