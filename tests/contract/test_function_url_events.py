@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import Any
 
@@ -53,6 +54,20 @@ def test_a_payload_is_the_request_of_its_name(name: str, request_line: str) -> N
     if request.method == "POST":
         assert request.json()
         assert int(request.headers["content-length"]) == len(request.body)
+
+
+def test_every_event_has_its_line_in_the_docs() -> None:
+    """docs/deploying.md says how to run each one with ``sam local invoke``."""
+    documented = re.findall(
+        r"^sam local invoke (\w+) -e events/(\w+)\.json$",
+        (EVENTS.parent / "docs/deploying.md").read_text(encoding="utf-8"),
+        re.MULTILINE,
+    )
+    assert sorted(name for _, name in documented) == sorted(p.stem for p in EVENTS.glob("*.json"))
+    for function, name in documented:
+        indexing = function == "IndexRepoFunction"
+        assert indexing == ("rawPath" not in _load(name)), name
+        assert (function == "SuggestionsFunction") == (name == "suggestions")
 
 
 def test_a_base64_body_is_text_again() -> None:
