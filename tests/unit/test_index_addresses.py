@@ -58,7 +58,7 @@ def test_every_spelling_has_one_canonical_form(given: str, canonical: str) -> No
     ],
 )
 def test_an_address_that_is_none_is_refused_with_the_form(given: str) -> None:
-    with pytest.raises(InvalidRequest, match="https://github.com/owner/name"):
+    with pytest.raises(InvalidRequest, match=r"https://github\.com/owner/name"):
         canonical_url(given)
 
 
@@ -112,7 +112,8 @@ def test_refs_that_git_takes(ref: str) -> None:
 
 
 @pytest.mark.parametrize(
-    "ref", ["", "-x", "/x", "a..b", "a//b", "a/", "a.lock", "a b", "a\nb", "@{1}", "a@{1}", "é", "a:b"]
+    "ref",
+    ["", "-x", "/x", "a..b", "a//b", "a/", "a.lock", "a b", "a\nb", "@{1}", "a@{1}", "é", "a:b"],
 )
 def test_refs_that_git_does_not_take(ref: str) -> None:
     with pytest.raises(InvalidRequest, match="ref must be"):

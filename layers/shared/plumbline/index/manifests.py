@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import gzip
 import json
+import re
 import zlib
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Protocol
 
 _UNKNOWN = b""
+_SHA1 = re.compile(r"[0-9a-f]{40}")
 
 
 class ObjectStore(Protocol):
@@ -40,7 +42,7 @@ class Manifest:
 
     def __init__(self, number: int) -> None:
         self.number = number
-        self._hashes: dict[bytes, bytes] = {}
+        self._hashes: dict[bytes | str, bytes] = {}
 
     def __len__(self) -> int:
         return len(self._hashes)
@@ -60,7 +62,8 @@ class Manifest:
 
     def holds(self, object_id: str, content_hash: str) -> bool:
         """Whether the index certainly holds the record with this content."""
-        return self._hashes.get(self._key(object_id)) == content_hash.encode()
+        known = self._hashes.get(self._key(object_id), _UNKNOWN)
+        return known != _UNKNOWN and known == content_hash.encode()
 
     def missing_from(self, other: Manifest) -> list[str]:
         """The objectIDs that this manifest has and the other lacks, in order."""
@@ -72,20 +75,15 @@ class Manifest:
         for key, value in self._hashes.items():
             yield self._object_id(key), value.decode()
 
-    def _key(self, object_id: str) -> bytes:
+    def _key(self, object_id: str) -> bytes | str:
         # The ids of one repository share its number, and end in a SHA-1.
         prefix, _, digest = object_id.partition("_")
-        if prefix == str(self.number) and len(digest) == 40:
-            try:
-                raw = bytes.fromhex(digest)
-            except ValueError:
-                return object_id.encode()
-            if raw.hex() == digest:
-                return raw
-        return object_id.encode()
+        if prefix == str(self.number) and _SHA1.fullmatch(digest):
+            return bytes.fromhex(digest)
+        return object_id
 
-    def _object_id(self, key: bytes) -> str:
-        return f"{self.number}_{key.hex()}" if len(key) == 20 else key.decode()
+    def _object_id(self, key: bytes | str) -> str:
+        return key if isinstance(key, str) else f"{self.number}_{key.hex()}"
 
 
 class Manifests:
