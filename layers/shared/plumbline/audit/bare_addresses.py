@@ -14,10 +14,13 @@ from linkify_it import LinkifyIt
 
 _EXPLICIT_HINT = re.compile(r"(?:https?|ftp)://|www\.", re.IGNORECASE)
 _SCHEMELESS = re.compile(r"(?<![:/\w])//(?=[^\s/?#<\x00]*\.[^\s<\x00])")
-_ENCODED_RUN = re.compile(r"[^\s\x00]*[&\\][^\s\x00]*")
+_ENCODED_RUN = re.compile(r"[^\s\x00<`|]*[&\\][^\s\x00<`|]*")
 _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # What may stand in an address that every renderer ends at the same place.
 _PLAIN_URL = re.compile(r"[A-Za-z0-9\-._~:/?#@$&+,=%()]+\Z")
+# After a host without a path anything else is, for one renderer or another, part of the host.
+_AFTER_HOST = ".,)!?:;"
+_TRAILING = ".,)!?:;*_\"'"
 _ENTITY = re.compile(r"&[A-Za-z0-9#]+;")
 _ENTITY_END = re.compile(r"&[A-Za-z0-9]+;\Z")
 _FUZZY_HINT = re.compile(r"\w\.[^\W\d_]{2}|//|@")
@@ -37,7 +40,7 @@ def explicit_addresses(text: str) -> Iterator[tuple[int, int]]:
         while start > position and (text[start - 1].isalnum() or text[start - 1] in "+.-"):
             start -= 1
         end = hint.end()
-        while end < len(text) and not text[end].isspace() and text[end] not in "<\x00":
+        while end < len(text) and not text[end].isspace() and text[end] not in "<|\x00":
             end += 1
         position = max(_trimmed(text, hint.end(), end), hint.end())
         yield start, position
@@ -61,16 +64,30 @@ def _trimmed(text: str, low: int, end: int) -> int:
     return end
 
 
-def plain_url(text: str, following: str) -> str | None:
-    """The address that every renderer makes of the text, or None where they might differ.
-
-    ``following`` is the character after it: a bracket there belongs to the host for some.
-    """
+def plain_url(text: str) -> str | None:
+    """The address that the text is, or None where renderers might read different ones."""
     if not _PLAIN_URL.match(text) or _ENTITY.search(text):
         return None
-    if following == "]" and "/" not in text.partition("://")[2]:
-        return None
     return f"http://{text}" if text[:4].lower() == "www." else text
+
+
+def ends_everywhere(text: str, start: int, end: int) -> bool:
+    """Whether every renderer ends the address where ``explicit_addresses`` did.
+
+    Markup right behind an address is part of it for some, who then read what follows differently.
+    """
+    low = (
+        text.find("://", start, end) + 3 if text[start : start + 4].lower() != "www." else start + 4
+    )
+    if _EXPLICIT_HINT.search(text, low, end):
+        return False
+    has_path = text.find("/", low, end) >= 0
+    after = end
+    while after < len(text) and text[after] in _TRAILING:
+        after += 1
+    if after < len(text) and not (text[after] in " \t\n" or (text[after] == "<" and has_path)):
+        return False
+    return has_path or end == after or text[end] in _AFTER_HOST
 
 
 def emails(text: str) -> Iterator[tuple[int, int]]:
@@ -112,8 +129,9 @@ def encoded_runs(text: str) -> Iterator[tuple[int, int, str]]:
 
 def fuzzy_hosts(text: str, accepts: Callable[[str], bool]) -> Iterator[str]:
     """The plain hosts in a text node that linkify would link and ``accepts`` refuses."""
-    if not _FUZZY_HINT.search(text) or not _LINKIFY.test(text):
-        return
-    for match in _LINKIFY.match(text) or ():
-        if not accepts(match.url):
-            yield match.raw
+    for part in {text, *text.split("~~")}:
+        if not _FUZZY_HINT.search(part) or not _LINKIFY.test(part):
+            continue
+        for match in _LINKIFY.match(part) or ():
+            if not accepts(match.url):
+                yield match.raw

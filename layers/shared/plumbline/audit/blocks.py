@@ -15,6 +15,7 @@ from plumbline.audit.addresses import Address, host_matches, read_address
 from plumbline.audit.bare_addresses import (
     emails,
     encoded_runs,
+    ends_everywhere,
     explicit_addresses,
     fuzzy_hosts,
     plain_url,
@@ -49,6 +50,9 @@ MAX_BLOCK_CHARS = 64 * 1024
 _SUSPECT = re.compile(r"[\[<&@\\]|//|www\.|\w\.[^\W\d_]{2}", re.IGNORECASE)
 _TAG_IN_TEXT = re.compile(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?]))")
 _STRAY = re.compile(r"//|www\.|\]\(|\]:|<[A-Za-z/!?]|@\w", re.IGNORECASE)
+_DELIMITER_ROW = re.compile(
+    r"^[ \t]*(?:\|[ \t]*:?-+:?[ \t]*|:?-+:?[ \t]*\|)[-:| \t]*$", re.MULTILINE
+)
 _EMPHASIS = re.compile(r"[*_`~]+")
 
 
@@ -141,7 +145,7 @@ class BlockRewriter:
         for start, end in seen.html:
             edits.extend(self._html_block_edits(seen.text, start, end, result))
         for region in seen.regions:
-            edits.extend(self._region_edits(region, result, judge))
+            edits.extend(self._region_edits(seen.text, region, result, judge))
         return edits, kept
 
     def _definition_edits(
@@ -185,7 +189,11 @@ class BlockRewriter:
         yield start, end, rewritten
 
     def _region_edits(
-        self, region: Region, result: Rewriting, judge: Callable[[str, str], LinkDecision]
+        self,
+        seen: str,
+        region: Region,
+        result: Rewriting,
+        judge: Callable[[str, str], LinkDecision],
     ) -> Iterator[Edit]:
         for span in region.spans:
             if span.kind == "link":
@@ -202,6 +210,10 @@ class BlockRewriter:
                 result.html_removed += not change.image
                 yield from edit_region(region, change.start, change.end, change.replacement)
         free = region.free_text()
+        # A line's last blank is no part of its content, but may be part of an address.
+        beyond = region.source_at(len(free))
+        if (tail := seen[beyond : beyond + 1]).isspace() and tail not in " \t\n":
+            free += tail
         yield from self._bare_edits(region, free, judge)
         for match in _TAG_IN_TEXT.finditer(free):
             tag = read_tag(free, match.start(2))
@@ -247,32 +259,42 @@ class BlockRewriter:
         yield from edit_region(region, span.start, span.label_start, "")
         yield from edit_region(region, span.label_end, span.end, "")
 
-    def _bare_ranges(self, text: str) -> Iterator[tuple[int, int, str]]:
-        """What of a text some renderer links by itself, and may not: range and its stand-in."""
-        taken = 0
+    def _bare_ranges(self, text: str) -> Iterator[tuple[int, int, str | None]]:
+        """What of a text some renderer links by itself, and may not: ranges and stand-ins.
+
+        None stands for the text itself, as code.
+        """
         for start, end in explicit_addresses(text):
-            url = plain_url(text[start:end], text[end : end + 1])
-            taken = max(taken, end)
+            url = plain_url(text[start:end])
             if url is None or not self.stands(url):
-                yield start, end, code_span(text[start:end])
+                yield start, end, None
+            elif not ends_everywhere(text, start, end):
+                yield start, end, f"<{url}>"
         for start, end in emails(text):
-            yield start, end, code_span(text[start:end])
+            yield start, end, None
         for start in schemeless(text):
             yield start, start + 2, "/\\/"
 
     def _bare_edits(
         self, region: Region, free: str, judge: Callable[[str, str], LinkDecision]
     ) -> Iterator[Edit]:
+        codes: list[tuple[int, int]] = []
         for start, end, stand_in in self._bare_ranges(free):
-            if stand_in.startswith("`"):
-                judge(free[start:end], plain_url(free[start:end], "") or free[start:end])
-            yield from edit_region(region, start, end, stand_in)
+            if stand_in is None:
+                codes.append((start, end))
+            else:
+                yield from edit_region(region, start, end, stand_in)
+        for start, end in _merged(codes):
+            judge(free[start:end], plain_url(free[start:end]) or free[start:end])
+            yield from self._as_code(region, start, end, free[start:end])
         for start, end in explicit_addresses(free):
-            url = plain_url(free[start:end], free[end : end + 1])
+            url = plain_url(free[start:end])
             if url is not None and self.stands(url):
                 judge(free[start:end], url)
-        for start, end, decoded in encoded_runs(free):
-            yield from edit_region(region, start, end, code_span(decoded))
+        if not codes:
+            for start, end, decoded in encoded_runs(free):
+                judge(decoded, decoded)
+                yield from self._as_code(region, start, end, decoded)
         for text in region.texts:
             for raw in fuzzy_hosts(text, self.stands):
                 found = False
@@ -283,11 +305,19 @@ class BlockRewriter:
                 if not found:
                     raise TooComplex
 
+    def _as_code(self, region: Region, start: int, end: int, text: str) -> Iterator[Edit]:
+        # Beside another backtick its own would not be read as they are meant.
+        before = " " if region.content[start - 1 : start] == "`" else ""
+        after = " " if region.content[end : end + 1] == "`" else ""
+        yield from edit_region(region, start, end, f"{before}{code_span(text)}{after}")
+
     def _stray_text(self, seen: Survey) -> bool:
         """Whether text that no renderer should show as text looks like a link all the same."""
         covered = [*seen.html, *seen.code]
         covered.extend((d.start, d.end) for d in seen.definitions)
         for region in seen.regions:
+            if _hidden_table(region):
+                return True
             covered.extend(region.source_ranges(0, len(region.content)))
         position = 0
         for start, end in sorted(covered):
@@ -295,6 +325,24 @@ class BlockRewriter:
                 return True
             position = max(position, end)
         return bool(_STRAY.search(seen.text, position))
+
+
+def _hidden_table(region: Region) -> bool:
+    """Whether a paragraph is a table for other renderers, and its code would fall apart there."""
+    return not region.cell and any(
+        "|" in region.content[span.start : span.end] and _DELIMITER_ROW.search(region.content)
+        for span in region.spans
+    )
+
+
+def _merged(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The ranges in order, those that touch or overlap as one."""
+    ranges.sort()
+    while ranges:
+        start, end = ranges.pop(0)
+        while ranges and ranges[0][0] <= end:
+            end = max(end, ranges.pop(0)[1])
+        yield start, end
 
 
 def _without_tags(text: str) -> str:

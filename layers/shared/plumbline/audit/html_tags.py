@@ -8,17 +8,34 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 # Removed with all that they hold: a browser runs, loads or hides it.
-_HOLDERS = frozenset(
-    ["script", "style", "iframe", "svg", "math", "object", "embed", "applet", "template", "noscript", "noembed", "noframes", "xmp", "textarea", "title", "select", "audio", "video", "canvas", "frameset", "portal", "fencedframe", "head"]
-)
+# fmt: off
+_HOLDERS = frozenset((
+    "script", "style", "iframe", "svg", "math", "object", "embed", "applet", "template",
+    "noscript", "noembed", "noframes", "xmp", "textarea", "title", "select", "audio", "video",
+    "canvas", "frameset", "portal", "fencedframe", "head",
+))
+# fmt: on
 # Elements of HTML that may not stand, not even bare; their text may.
-_REFUSED = _HOLDERS | frozenset(
-    ["a", "img", "image", "source", "picture", "track", "param", "link", "meta", "base", "form", "input", "button", "option", "optgroup", "label", "fieldset", "output", "frame", "html", "body", "plaintext", "marquee", "bgsound", "isindex", "keygen", "area", "map", "dialog", "slot", "command", "menuitem", "listing", "font", "center", "nobr"]
-)
+# fmt: off
+_REFUSED = _HOLDERS | frozenset((
+    "a", "img", "image", "source", "picture", "track", "param", "link", "meta", "base",
+    "form", "input", "button", "option", "optgroup", "label", "fieldset", "output", "frame",
+    "html", "body", "plaintext", "marquee", "bgsound", "isindex", "keygen", "area", "map",
+    "dialog", "slot", "command", "menuitem", "listing", "font", "center", "nobr",
+))
+# fmt: on
 # Elements that only shape text: kept, without attributes that are not named below.
-_SHAPES = frozenset(
-    ["abbr", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code", "col", "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption", "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "mark", "ol", "p", "pre", "q", "rp", "rt", "ruby", "s", "samp", "section", "small", "span", "strike", "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "time", "tr", "tt", "u", "ul", "var", "wbr", "article", "aside", "footer", "header", "main", "nav"]
-)
+# fmt: off
+_SHAPES = frozenset((
+    "abbr", "b", "bdi", "bdo", "blockquote", "br", "caption", "cite", "code", "col",
+    "colgroup", "dd", "del", "details", "dfn", "div", "dl", "dt", "em", "figcaption",
+    "figure", "h1", "h2", "h3", "h4", "h5", "h6", "hr", "i", "ins", "kbd", "li", "mark", "ol",
+    "p", "pre", "q", "rp", "rt", "ruby", "s", "samp", "section", "small", "span", "strike",
+    "strong", "sub", "summary", "sup", "table", "tbody", "td", "tfoot", "th", "thead", "time",
+    "tr", "tt", "u", "ul", "var", "wbr", "article", "aside", "footer", "header", "main",
+    "nav",
+))
+# fmt: on
 _NAME = r"[A-Za-z][A-Za-z0-9-]*"
 _TAG = re.compile(
     rf"<(?P<close>/?)(?P<name>{_NAME})(?P<rest>(?:[\s/](?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?)>"

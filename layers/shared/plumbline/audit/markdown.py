@@ -16,6 +16,8 @@ from markdown_it import MarkdownIt
 from markdown_it.rules_inline import StateInline, autolink, backtick, html_inline, image, link
 
 MAX_NESTING = 60
+BLANK = "\x00"
+"""Stands for each character that is no running text (a real NUL is replaced when parsing)."""
 
 SpanKind = Literal["link", "image", "autolink", "html", "code"]
 References = Mapping[str, Mapping[str, Any]]
@@ -78,7 +80,10 @@ class Region:
                 else ((span.start, span.end),)
             )
             for a, b in holes:
-                chars[a:b] = ["\x00"] * (b - a)
+                # A blank outside HTML would end an address that renderers read on; a tag ends it.
+                chars[a:b] = [BLANK] * (b - a)
+                if span.kind in ("html", "autolink"):
+                    chars[a] = "<"
         return self.content if chars is None else "".join(chars)
 
 
@@ -172,7 +177,9 @@ def _recorded(
 
 
 def _reader() -> MarkdownIt:
-    reader = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable(["table"])
+    reader = MarkdownIt("commonmark", {"maxNesting": MAX_NESTING}).enable(
+        ["table", "strikethrough"]
+    )
     reader.disable("inline")
     for name, (kind, rule) in _RULES.items():
         reader.inline.ruler.at(name, _recorded(kind, rule))
