@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import threading
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -11,6 +12,7 @@ import pytest
 from plumbline.errors import SearchUnavailable
 from plumbline.http import Request, Response
 from plumbline.search.mcp import McpServer
+from plumbline.search.mcp_catalogue import TOOLS
 from plumbline.search.mcp_tools import AskAnswer, Tools
 from tests.search_doubles import FLASK, HIT, Directory, Index, Snapshots
 
@@ -147,6 +149,21 @@ def test_tools_carry_schemas_and_hints() -> None:
         assert tool["inputSchema"]["additionalProperties"] is False
         assert tool["outputSchema"]["type"] == "object"
         assert len(tool["description"]) > 100
+
+
+def test_the_docs_name_every_tool_argument_and_field() -> None:
+    docs = Path(__file__).resolve().parents[2] / "docs" / "mcp.md"
+    rows = {
+        line.split("|")[1].strip(): line
+        for line in docs.read_text(encoding="utf-8").splitlines()
+        if line.startswith("| `")
+    }
+    for tool in TOOLS:
+        row = rows[f"`{tool.name}`"]
+        for name in tool.input_schema["properties"]:
+            assert f"`{name}`" in row or f"`{name}?`" in row, (tool.name, name)
+        if tool.name != "search_code":
+            assert all(f"`{name}`" in row for name in tool.output_schema["properties"])
 
 
 def test_a_caller_who_may_not_ask_has_no_such_tool() -> None:
