@@ -201,7 +201,7 @@ def _gaps(arguments: argparse.Namespace) -> int:
 
 def _algolia_setup(_: argparse.Namespace) -> int:
     from plumbline.errors import PlumblineError
-    from plumbline.wiring import write_index_settings
+    from plumbline.wiring.index_function import write_index_settings
 
     try:
         changed = write_index_settings(os.environ)

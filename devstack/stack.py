@@ -15,7 +15,7 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any, Self
 
-from devstack.algolia_server import AlgoliaServer
+from devstack.algolia_server import READ, WRITE, AlgoliaServer
 from devstack.aws import Aws
 from devstack.event_source import EventSource
 from devstack.function_urls import FunctionUrls, Handler
@@ -124,6 +124,10 @@ class Stack:
             "INSIGHTS_URL": algolia_url,
             "REDIS_URL": redis_url,
             "API_KEY_HASHES": key_hash(API_KEY),
+            # There may be no network here, and a demo's links are its own.
+            "LINK_CHECKS": self._given.get("LINK_CHECKS", "false"),
+            "POWERTOOLS_SERVICE_NAME": "plumbline",
+            "POWERTOOLS_METRICS_NAMESPACE": "Plumbline",
             "POWERTOOLS_METRICS_DISABLED": "true",
             "LOG_LEVEL": self._given.get("LOG_LEVEL", "ERROR"),
         }
@@ -137,8 +141,7 @@ class Stack:
         server = AlgoliaServer(
             self._folder,
             app_id=APP_ID,
-            search_key=SEARCH_KEY,
-            admin_key=ADMIN_KEY,
+            api_keys={SEARCH_KEY: frozenset({READ}), ADMIN_KEY: frozenset({READ, WRITE})},
         )
         server.start()
         self._closing.callback(server.stop)

@@ -6,8 +6,8 @@ import os
 from collections.abc import Mapping
 from typing import Any, Protocol
 
-from plumbline import wiring
 from plumbline.observability import flush
+from plumbline.wiring.index_function import index_repo
 
 
 class Context(Protocol):
@@ -24,7 +24,7 @@ def handler(event: Mapping[str, Any], context: Context) -> dict[str, object]:
     those events, or the detail of plumbline.reindex alone.
     """
     try:
-        return wiring.index_repo(os.environ).handle(
+        return index_repo(os.environ).handle(
             event, lambda: context.get_remaining_time_in_millis() / 1000
         )
     finally:

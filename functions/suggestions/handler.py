@@ -6,7 +6,6 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from plumbline import wiring
 from plumbline.errors import InvalidRequest, MethodNotAllowed, PlumblineError
 from plumbline.http import (
     Request,
@@ -20,13 +19,15 @@ from plumbline.http import (
 )
 from plumbline.observability import flush, logger
 from plumbline.search.suggestions import DEFAULT_SUGGESTIONS, MAX_SUGGESTIONS
+from plumbline.wiring.suggestions_function import suggestions as suggestions_function
 
 
 def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
     """One function URL event. Bad requests, keys and rates are errors; a failing search is none."""
-    origin, allowed = None, ()
+    origin: str | None = None
+    allowed: tuple[str, ...] = ()
     try:
-        suggestions = wiring.suggestions(os.environ)
+        suggestions = suggestions_function(os.environ)
         allowed = suggestions.allowed_origins
         request = decode(event)
         origin = request.headers.get("origin")

@@ -75,7 +75,7 @@ class Scripted:
 @pytest.fixture
 def server() -> Iterator[Scripted]:
     scripted = Scripted()
-    threading.Thread(target=scripted.server.serve_forever, daemon=True).start()
+    threading.Thread(target=scripted.server.serve_forever, args=(0.01,), daemon=True).start()
     yield scripted
     scripted.server.stopped.set()  # type: ignore[attr-defined]
     scripted.server.shutdown()

@@ -30,6 +30,7 @@ ROOMS: dict[str, set[str]] = {
     "gate": GROUND,
     "turn": GROUND | {"search", "audit", "index", "gate"},
     "lookups": GROUND | {"gate", "search", "index"},
+    "web_page": {"http"},
     "routes": GROUND | {"gate", "turn", "lookups"},
     # An adapter knows the shapes of the Protocol that it implements.
     "adapters": GROUND | {"gate", "turn", "search", "index"},

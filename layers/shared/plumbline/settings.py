@@ -89,7 +89,11 @@ class SearchSettings(KeyedSettings):
     gemini_api_version: str = Field(default="v1beta", pattern=r"^v\d\w*$")
     gemini_answer_model: str = "gemini-3.8-flash"
     gemini_extract_model: str = "gemini-3.5-flash-lite"
+    # Algolia's analytics region, "us" or "de"; views are sent there.
+    insights_region: str | None = Field(default=None, pattern="^(us|de)$")
     insights_url: Url | None = None
+    # Whether the answer's links are asked for once it has ended.
+    link_checks: bool = True
 
 
 class SuggestionsSettings(KeyedSettings):

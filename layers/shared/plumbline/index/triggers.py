@@ -38,10 +38,10 @@ class MessageQueue(Protocol):
 class Log(Protocol):
     """The logger's two verbs that are needed here."""
 
-    def info(self, message: str, **fields: Any) -> None:
+    def info(self, message: str, /, **fields: Any) -> None:
         """Log what happened."""
 
-    def exception(self, message: str, **fields: Any) -> None:
+    def exception(self, message: str, /, **fields: Any) -> None:
         """Log the error being handled."""
 
 
