@@ -20,6 +20,8 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal
 
 Reading = Literal["all", "stall", "cut"]
+# What becomes of the connection that asked for the next: kept open, closed as announced, or dropped.
+AfterNext = Literal["keep", "close", "drop"]
 PATIENCE = 20.0
 
 
@@ -83,8 +85,8 @@ class Invocation:
 class RuntimeApiServer:
     """Serves ``next``, ``response`` and both kinds of ``error`` on a loopback port."""
 
-    def __init__(self, *, keep_alive: bool = True) -> None:
-        self._keep_alive = keep_alive
+    def __init__(self, *, after_next: AfterNext = "keep") -> None:
+        self._after_next = after_next
         self._waiting: queue.Queue[Invocation | None] = queue.Queue()
         self._sent: dict[str, Invocation] = {}
         self._listener = socket.create_server(("127.0.0.1", 0))
@@ -185,10 +187,10 @@ class RuntimeApiServer:
             "Lambda-Runtime-Invoked-Function-Arn": "arn:aws:lambda:eu-west-1:1:function:search",
             **invocation.headers,
         }
-        if not self._keep_alive:
+        if self._after_next == "close":
             headers["Connection"] = "close"
         connection.sendall(_answer(200, headers, invocation.event))
-        return self._keep_alive
+        return self._after_next == "keep"
 
     def _take_response(
         self, connection: socket.socket, reader: BinaryIO, invocation: Invocation

@@ -14,7 +14,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.contract.runtime_api import RuntimeApiServer
+from tests.contract.runtime_api import AfterNext, RuntimeApiServer
 from tests.contract.streaming_function.handler import EMF_LINE
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -247,8 +247,11 @@ def test_an_invocation_after_a_freeze(api: RuntimeApiServer, start: Start) -> No
     assert 20_000 < after["remaining"] <= 30_000  # counted from the deadline, not by a clock
 
 
-def test_a_connection_that_is_not_kept_alive(start: Start) -> None:
-    api = RuntimeApiServer(keep_alive=False)
+@pytest.mark.parametrize("after_next", ["close", "drop"])
+def test_a_connection_that_did_not_live_through_the_freeze(
+    start: Start, after_next: AfterNext
+) -> None:
+    api = RuntimeApiServer(after_next=after_next)
     start(api)
     for _ in range(2):
         assert api.invoke({"do": "as_json"}).wait().complete
