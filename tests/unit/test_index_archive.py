@@ -104,6 +104,25 @@ def test_the_folder_that_holds_all_is_left_out_only_if_it_holds_all() -> None:
 
 
 @pytest.mark.parametrize(
+    ("folder", "left_out"),
+    [
+        ("flask", True),
+        ("Flask-main", True),
+        ("flask-3.1.2", True),
+        ("pallets-flask-85c5d93cbd04", True),
+        ("renamed-85c5d93cbd049c4bd0679c36fd1ddcae8c37b642", True),
+        ("src", False),
+        ("flasks", False),
+        ("docs-de", False),
+    ],
+)
+def test_of_an_upload_a_checkouts_folder_is_left_out(folder: str, left_out: bool) -> None:
+    data = io.BytesIO(make_zip({"a.py": "1"}, root=f"{folder}/"))
+    (member,) = open_archive(data, repository="pallets/flask").read()
+    assert member.path == ("a.py" if left_out else f"{folder}/a.py")
+
+
+@pytest.mark.parametrize(
     ("name", "reason"),
     [
         ("../evil.py", "path leads out of the archive"),

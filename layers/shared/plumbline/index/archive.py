@@ -15,6 +15,7 @@ from typing import BinaryIO, Protocol
 from plumbline.errors import ArchiveRefused
 
 _DRIVE = re.compile(r"[A-Za-z]:")
+_COMMIT_ENDING = re.compile(r"-[0-9a-f]{7,64}$")
 _CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _CLUTTER = frozenset({"__MACOSX", ".DS_Store"})
 _MAX_NAME_BYTES = 1000
@@ -74,12 +75,21 @@ class RepositoryArchive:
     """A whole, checked archive: how many members it has, its commit, and its members.
 
     The check reads to the archive's end before anything is handed out, so a bomb or half an upload
-    is refused while the index is still untouched. Raises ``ArchiveRefused``.
+    is refused while the index is still untouched. ``repository`` is as for ``open_archive``.
+    Raises ``ArchiveRefused``.
     """
 
-    def __init__(self, archive: OpenArchive, *, packed_bytes: int, limits: ArchiveLimits) -> None:
+    def __init__(
+        self,
+        archive: OpenArchive,
+        *,
+        packed_bytes: int,
+        limits: ArchiveLimits,
+        repository: str | None,
+    ) -> None:
         self._archive = archive
         self._limits = limits
+        self._repository = repository
         self.members = 0
         self.total_bytes = 0
         self._root: str | None = None
@@ -130,12 +140,17 @@ class RepositoryArchive:
                 head, slash, _ = path.partition("/")
                 roots.add(head if slash else "")
         root = roots.pop() if len(roots) == 1 else ""
-        self._root = f"{root}/" if root else None
+        if root and (self._repository is None or is_checkout(root, self._repository)):
+            self._root = f"{root}/"
 
 
-def open_archive(file: BinaryIO, limits: ArchiveLimits | None = None) -> RepositoryArchive:
+def open_archive(
+    file: BinaryIO, limits: ArchiveLimits | None = None, *, repository: str | None = None
+) -> RepositoryArchive:
     """The archive in a seekable file, told by its first bytes: zip, tar, tar.gz or tar.zst.
 
+    A folder that holds everything is left out of the paths; with ``repository`` (``owner/name``)
+    only if it is called like a checkout of it, for ``src`` may be all that a repository has.
     Raises ``ArchiveRefused`` for anything else and for an archive that breaks a safety rule.
     """
     from plumbline.index.tar_archive import TarArchive
@@ -146,11 +161,23 @@ def open_archive(file: BinaryIO, limits: ArchiveLimits | None = None) -> Reposit
     file.seek(0)
     head = file.read(512)
     file.seek(0)
+    archive: OpenArchive
     if head.startswith((b"PK\x03\x04", b"PK\x05\x06")):
-        return RepositoryArchive(ZipArchive(file, limits), packed_bytes=packed, limits=limits)
-    if head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or head[257:262] == b"ustar":
-        return RepositoryArchive(TarArchive(file, limits), packed_bytes=packed, limits=limits)
-    raise ArchiveRefused("This is no archive; send a zip, a tar.gz or a tar.zst.")
+        archive = ZipArchive(file, limits)
+    elif head.startswith((b"\x1f\x8b", b"\x28\xb5\x2f\xfd")) or head[257:262] == b"ustar":
+        archive = TarArchive(file, limits)
+    else:
+        raise ArchiveRefused("This is no archive; send a zip, a tar.gz or a tar.zst.")
+    return RepositoryArchive(archive, packed_bytes=packed, limits=limits, repository=repository)
+
+
+def is_checkout(folder: str, repository: str) -> bool:
+    """Whether a folder is called as hosts and git call a checkout: ``name``, ``name-<ref>``,
+    ``owner-name-<commit>``.
+    """
+    words = re.escape(repository.rpartition("/")[2].lower())
+    named = re.search(rf"(?:^|-){words}(?:$|-)", folder.lower()) is not None
+    return named or _COMMIT_ENDING.search(folder) is not None
 
 
 def safe_path(name: str) -> tuple[str, str | None]:

@@ -160,7 +160,8 @@ class Indexer:
             if self._unchanged(lease, request, fetched):
                 self._complete(lease, fetched, None)
                 return Outcome("unchanged", "the index is of this very archive")
-            archive = open_archive(file, self._settings.archive)
+            uploaded = lease.repository.name if fetched.key else None
+            archive = open_archive(file, self._settings.archive, repository=uploaded)
             commit = archive.commit or fetched.commit or request.commit
             run_id = request.run_id or uuid.uuid4().hex
             run = IndexRun(
