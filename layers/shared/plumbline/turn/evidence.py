@@ -12,6 +12,7 @@ _MAGNITUDES = {"k": 3, "thousand": 3, "m": 6, "million": 6, "b": 9, "bn": 9, "bi
 _EMPTY = frozenset(
     ["a", "about", "an", "and", "at", "based", "by", "company", "for", "from", "in", "less"]
 ).union(["more", "of", "on", "or", "our", "over", "than", "the", "to", "under", "with"])
+ENOUGH_EVIDENCE = 0.5
 _SHORTEST_STEM = 4
 _STEM_SHARE = 0.6
 
@@ -22,13 +23,19 @@ def is_evidenced(value: str, words: str) -> bool:
     Words meet when they are equal or share a stem ("retail", "retailer"); numbers by what they
     are worth ("10M", "10 million").
     """
+    return evidence_share(value, words) >= ENOUGH_EVIDENCE
+
+
+def evidence_share(value: str, words: str) -> float:
+    """How much of the value's telling words is in ``words``, from 0 to 1.
+
+    0 where a number of the value is not said.
+    """
     groups = _groups(value)
-    if not groups:
-        return False
     spoken = _spoken(words)
     met = [_is_spoken(group, spoken) for group in groups]
     numbers = [hit for group, hit in zip(groups, met, strict=True) if group[0].startswith("#")]
-    return all(numbers) and sum(met) * 2 >= len(met)
+    return sum(met) / len(met) if met and all(numbers) else 0.0
 
 
 def _groups(value: str) -> list[list[str]]:

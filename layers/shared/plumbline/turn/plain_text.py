@@ -9,6 +9,7 @@ import re
 import unicodedata
 
 MAX_CHARS = 500
+_ROUNDS = 6
 
 _LABELLED = re.compile(
     r"!?\[([^\[\]]*)\]\s*(?:\([^()\s]*(?:\([^()\s]*\)[^()\s]*)*[^()]*\)|\[[^\]]*\])"
@@ -19,8 +20,9 @@ _ADDRESS = re.compile(
 )
 _EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
 # A bare host is turned into a link by renderers that look for them; without its dots it is not.
-_HOST = re.compile(r"(?<![\w.])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}(?![\w.])(?:[:/?#]\S*)?")
-_MARKUP = re.compile(r"[<>\[\]`*|\\~^]|(?<!\w)_+|_+(?!\w)|(?:^|(?<=\s))#{1,6}\s")
+_PAGE = re.compile(r"(?<![\w.])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}[:/?#]\S*")
+_DOT = re.compile(r"(?<=[\w-])\.(?=[^\W\d_])")
+_MARKUP = re.compile(r"[<>\[\]`*|\\~^]|(?<!\w)_+|_+(?!\w)|(?:^|(?<=\s))#{1,6}(?:\s|$)")
 
 
 def plain_text(text: str, limit: int = MAX_CHARS) -> str:
@@ -32,22 +34,27 @@ def plain_text(text: str, limit: int = MAX_CHARS) -> str:
     # Bounded before the patterns run: what a model writes here may be of any size.
     text = unicodedata.normalize("NFKC", text[: limit * 8])
     text = "".join(" " if c.isspace() else c for c in text if c.isspace() or c.isprintable())
-    for _ in range(3):
-        text = _LABELLED.sub(r"\1", text)
-    text = _TAG.sub(" ", text)
-    text = _ADDRESS.sub(" ", text)
-    text = _EMAIL.sub(" ", text)
-    text = _HOST.sub(_without_dots, text)
-    text = _MARKUP.sub("", text)
-    text = " ".join(text.split())
+    # What is taken away can bring markup together ("ht*tps://"), so it is taken until it stays.
+    for _ in range(_ROUNDS):
+        before, text = text, _without_markup(text)
+        if text == before:
+            break
+    else:
+        text = " ".join(re.sub(r"[^\w\s]", " ", text).split())
     if len(text) <= limit:
         return text
     cut = text[: limit - 1]
+    if text[limit - 1] == " ":
+        return cut + "…"
     return (cut.rpartition(" ")[0] or cut) + "…"
 
 
-def _without_dots(match: re.Match[str]) -> str:
-    host, _, rest = match.group().partition("/")
-    if rest or ":" in host or "?" in host or "#" in host:
-        return " "
-    return host.replace(".", " ")
+def _without_markup(text: str) -> str:
+    text = _LABELLED.sub(r"\1", text)
+    text = _TAG.sub(" ", text)
+    text = _ADDRESS.sub(" ", text)
+    text = _EMAIL.sub(" ", text)
+    text = _PAGE.sub(" ", text)
+    text = _DOT.sub(" ", text)
+    text = _MARKUP.sub("", text)
+    return " ".join(text.split())

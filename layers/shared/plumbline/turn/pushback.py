@@ -12,7 +12,7 @@ from types import MappingProxyType
 from typing import Literal
 
 from plumbline.instance import Instance
-from plumbline.turn.evidence import is_evidenced
+from plumbline.turn.evidence import ENOUGH_EVIDENCE, evidence_share
 from plumbline.turn.phrases import contains_phrase, plain_words
 from plumbline.turn.session import MAX_DENIED_VALUES, SIGNALS, SessionState, SignalValue, is_denied
 
@@ -161,9 +161,7 @@ def affirmed_words(query: str) -> str:
     text = plain_words(query)
     for denial in sorted(_denials(text, hedged=True), key=lambda denial: -denial.start):
         text = text[: denial.start] + " . " + text[denial.end :]
-    return re.sub(
-        r"\b(?:not|never|no longer|instead of|rather than|without)\b[^,.;:!?]*", " ", text
-    )
+    return _NEGATED.sub(" ", text)
 
 
 def apply_pushback(state: SessionState, pushback: Pushback) -> SessionState:
@@ -187,8 +185,11 @@ def _contradiction(
     values = _values(state.signals.get(name))
     if not values:
         return None
-    meant = tuple(value for value in values if is_evidenced(value, denial.denied))
-    if meant:
+    shares = {value: evidence_share(value, denial.denied) for value in values}
+    # "We don't need vector search" leaves "federated search" alone.
+    best = max(shares.values())
+    if best >= ENOUGH_EVIDENCE:
+        meant = tuple(value for value in values if shares[value] == best)
         return Contradiction(name, meant, denial.strength)
     keywords = instance.signal(name).keywords
     for keyword in keywords:
