@@ -20,7 +20,7 @@ from dataclasses import dataclass, field
 from typing import Any, BinaryIO, Literal
 
 Reading = Literal["all", "stall", "cut"]
-# What becomes of the connection that asked for the next: kept open, closed as announced, or dropped.
+# The connection that asked for the next is then kept open, closed as announced, or dropped.
 AfterNext = Literal["keep", "close", "drop"]
 PATIENCE = 20.0
 
