@@ -1,0 +1,95 @@
+"""What tantivy holds of an index, and the immutable snapshots that searches run on."""
+
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+
+import tantivy
+
+from devstack.engine.documents import MAX_SLOTS, Document, IndexedText, Slots
+from devstack.engine.settings import Settings
+from devstack.engine.vocabulary import VocabularyView, Words
+
+MAX_FACETS = 32
+
+
+@dataclass(frozen=True)
+class Snapshot:
+    """One published state of an index; nothing in it changes."""
+
+    settings: Settings
+    searcher: tantivy.Searcher
+    schema: tantivy.Schema
+    documents: Mapping[int, Document]
+    slot_names: Sequence[str]
+    slot_ranks: Sequence[int]
+    slot_ordered: Sequence[bool]
+    facet_fields: Mapping[str, str]
+    vocabulary: VocabularyView
+    facet_terms: Words
+    numbers: Mapping[str, Sequence[float]]
+
+    def numbers_between(
+        self, attribute: str, low: float, high: float, *, low_open: bool, high_open: bool
+    ) -> Sequence[float]:
+        """The distinct values of a numeric attribute within the bounds."""
+        values = self.numbers.get(attribute, ())
+        start = bisect_right(values, low) if low_open else bisect_left(values, low)
+        stop = bisect_left(values, high) if high_open else bisect_right(values, high)
+        return values[start:stop]
+
+
+class TextIndex:
+    """The tantivy index of one set of settings. Writers serialise their own calls."""
+
+    def __init__(self, settings: Settings) -> None:
+        schema = tantivy.SchemaBuilder()
+        schema.add_unsigned_field("number", indexed=True, fast=True)
+        for slot in range(MAX_SLOTS):
+            schema.add_text_field(f"s{slot}", tokenizer_name="whitespace", index_option="position")
+        # Filters: "attribute NUL value" for facets, "attribute SOH number" for numbers.
+        schema.add_text_field("terms", tokenizer_name="raw", index_option="basic")
+        self.facet_fields = {
+            attribute: f"f{i}" for i, attribute in enumerate(list(settings.facets)[:MAX_FACETS])
+        }
+        for name in self.facet_fields.values():
+            schema.add_text_field(name, fast=True, tokenizer_name="raw", index_option="basic")
+        self.schema = schema.build()
+        self._index = tantivy.Index(self.schema)
+        # The writer's own default of threads and heap would take 128 MB for every index.
+        self._writer = self._index.writer(heap_size=24_000_000, num_threads=1)
+
+    def put(self, indexed: IndexedText) -> None:
+        """Adds a document; it is found after the next commit."""
+        document = tantivy.Document()
+        document.add_unsigned("number", indexed.document.number)
+        for slot, text in indexed.texts.items():
+            document.add_text(f"s{slot}", text)
+        for term in indexed.terms:
+            document.add_text("terms", term)
+        for attribute, values in indexed.facet_values.items():
+            field = self.facet_fields.get(attribute)
+            for value in values if field else ():
+                document.add_text(str(field), value)
+        self._writer.add_document(document)
+
+    def remove(self, number: int) -> None:
+        """Removes a document at the next commit."""
+        self._writer.delete_documents_by_term("number", number)
+
+    def commit(self) -> tantivy.Searcher:
+        """Publishes what was put and removed; a searcher over exactly that."""
+        self._writer.commit()
+        self._index.reload()
+        return self._index.searcher()
+
+    def searcher(self) -> tantivy.Searcher:
+        """A searcher over the last commit."""
+        return self._index.searcher()
+
+
+def slot_view(slots: Slots) -> tuple[Sequence[str], Sequence[int], Sequence[bool]]:
+    """The slots as a snapshot keeps them."""
+    return tuple(slots.names), tuple(slots.ranks), tuple(slots.ordered)
