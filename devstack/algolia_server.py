@@ -60,7 +60,9 @@ _RULES = Map(
     strict_slashes=False,
     merge_slashes=False,
 )
-_OPEN_TO_SEARCH_KEYS = frozenset(["queries", "objects", "query", "facet", "object", "events", "list", "settings"])
+_OPEN_TO_SEARCH_KEYS = frozenset(
+    ["queries", "objects", "query", "facet", "object", "events", "list", "settings"]
+)
 
 
 class AlgoliaServer:

@@ -56,7 +56,7 @@ class CandidateQuery:
         clauses += self._boosts()
         limit = max(RERANKED, 2 * wanted)
         result = self.snapshot.searcher.search(tantivy.Query.boolean_query(clauses), limit)
-        return Candidates(self._documents(result), int(result.count or 0))
+        return Candidates(self._documents(result), int(getattr(result, "count", 0) or 0))
 
     def everything(self) -> list[Document]:
         """Every document that matches, in the order in which they were written."""
@@ -153,7 +153,7 @@ class CandidateQuery:
             first, second = vocabulary.number(left.text), vocabulary.number(right.text)
             if first is None or second is None:
                 continue
-            pair = [texts[first], texts[second]]
+            pair: list[str | tuple[int, str]] = [texts[first], texts[second]]
             queries = [
                 tantivy.Query.phrase_query(self.snapshot.schema, f"s{slot}", pair)
                 for slot in self.slots

@@ -142,7 +142,7 @@ class Engine:
                 "numberOfPendingTasks": 0,
                 "pendingTask": False,
             }
-            for index in sorted(list(self._indices.values()), key=lambda index: index.name)
+            for index in sorted(self._indices.values(), key=lambda index: index.name)
         ]
 
     # Writing

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
@@ -213,12 +214,11 @@ class Ranker:
             if len(places) == 1:
                 return 0, attribute
             return sum(
-                max(_nearest(a, b)[0], self._nearest)
-                for a, b in zip(places, places[1:], strict=False)
+                max(_nearest(a, b)[0], self._nearest) for a, b in itertools.pairwise(places)
             ), attribute
         total, attribute = 0, _UNMATCHED
         closest = FARTHEST + 1
-        for left, right in zip(places, places[1:], strict=False):
+        for left, right in itertools.pairwise(places):
             distance, at = _nearest(left, right)
             total += max(distance, self._nearest)
             if distance < closest:

@@ -95,7 +95,17 @@ class SearchIndex:
         for object_id, record in records:
             fresh._put(object_id, record)
         fresh._publish()
-        for name in ["_slots", "_vocabulary", "_facet_terms", "_numbers", "_seen_numbers", "_text", "_numbers_by_id", "_documents", "_next"]:
+        for name in [
+            "_slots",
+            "_vocabulary",
+            "_facet_terms",
+            "_numbers",
+            "_seen_numbers",
+            "_text",
+            "_numbers_by_id",
+            "_documents",
+            "_next",
+        ]:
             setattr(self, name, getattr(fresh, name))
         self._snapshot = fresh.snapshot
 

@@ -39,7 +39,15 @@ DEFAULTS: Mapping[str, Any] = {
 _MODIFIER = re.compile(r"^(\w+)\((.+)\)$")
 # A change of one of these changes what is stored for a record.
 REINDEXING = frozenset(
-    ["searchableAttributes", "attributesForFaceting", "camelCaseAttributes", "customRanking", "ranking", "attributeForDistinct", "numericAttributesForFiltering"]
+    [
+        "searchableAttributes",
+        "attributesForFaceting",
+        "camelCaseAttributes",
+        "customRanking",
+        "ranking",
+        "attributeForDistinct",
+        "numericAttributesForFiltering",
+    ]
 )
 
 
