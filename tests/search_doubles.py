@@ -65,6 +65,7 @@ class Directory:
 
     def __init__(self, *repositories: Repository, down: bool = False) -> None:
         self.repositories, self.down, self.looked_up = repositories, down, 0
+        self.listed = 0
 
     def find(self, reference: str | int) -> Repository | None:
         self.looked_up += 1
@@ -76,6 +77,9 @@ class Directory:
         return None
 
     def list(self) -> list[Repository]:
+        self.listed += 1
+        if self.down:
+            raise StorageUnavailable("The registry does not answer; try again later.")
         return list(self.repositories)
 
 

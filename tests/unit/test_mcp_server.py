@@ -178,8 +178,9 @@ def test_a_caller_who_may_not_ask_has_no_such_tool() -> None:
     assert refused["error"]["message"] == "There is no tool 'ask'."
 
 
-def test_a_result_is_structured_and_text() -> None:
-    result = call("search_code", {"query": "refresh"})["result"]
+@pytest.mark.parametrize("null", [{}, {"limit": None, "page": None, "repository": None}])
+def test_a_result_is_structured_and_text(null: dict[str, None]) -> None:
+    result = call("search_code", {"query": "refresh", **null})["result"]
     assert result["isError"] is False
     assert json.loads(result["content"][0]["text"]) == result["structuredContent"]
 

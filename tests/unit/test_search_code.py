@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 from typing import Any
 
 import pytest
@@ -167,7 +168,16 @@ def test_without_the_registry_a_name_cannot_be_looked_up() -> None:
 def test_each_repository_is_looked_up_once_a_page() -> None:
     directory = Directory(FLASK)
     run(index=Index(HIT, HIT, {**HIT, "repository_id": 99}), directory=directory)
-    assert directory.looked_up == 2
+    assert (directory.looked_up, directory.listed) == (2, 0)
+
+
+def test_many_repositories_are_looked_up_by_one_reading() -> None:
+    many = [replace(FLASK, number=number, name=f"team/{number}") for number in range(1, 11)]
+    directory = Directory(*many)
+    hits = [{**HIT, "repository_id": known.number} for known in many]
+    result = run(index=Index(*hits), directory=directory)
+    assert [found.repository for found in result.results] == [known.name for known in many]
+    assert (directory.looked_up, directory.listed) == (0, 1)
 
 
 @pytest.mark.parametrize(

@@ -119,7 +119,7 @@ def search_code(
         total_hits=int(answer.get("nbHits") or 0),
         page=int(answer.get("page", page)),
         pages=int(answer.get("nbPages") or 0),
-        results=shape(answer.get("hits") or (), chosen, repositories.find),
+        results=shape(answer.get("hits") or (), chosen, repositories.find, repositories.list),
     )
 
 

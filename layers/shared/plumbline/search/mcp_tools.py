@@ -73,14 +73,14 @@ class Tools:
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
-        """Run the tool of this name, one of the catalogue's."""
+        """Run the tool of this name, one of the catalogue's; null counts as left out."""
         run: Callable[[Mapping[str, Any]], ToolOutput] = {
             "search_code": self.search_code,
             "get_file_section": self.get_file_section,
             "list_repositories": self.list_repositories,
             "ask": self.ask,
         }[name]
-        return run(arguments)
+        return run({name: value for name, value in arguments.items() if value is not None})
 
     def search_code(self, arguments: Mapping[str, Any]) -> ToolOutput:
         """Search; as many of the page's results as fit, and a cursor to the next ones."""

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict, dataclass
 from urllib.parse import urlsplit
 
@@ -14,6 +15,8 @@ from plumbline.search.permalinks import permalink
 MAX_SNIPPET_CHARS = 600
 MAX_SIGNATURE_CHARS = 300
 MAX_DESCRIPTION_CHARS = 300
+# Hits of more repositories than these are looked up by one reading of the whole registry.
+MAX_LOOKUPS = 3
 
 # What of a record a result needs.
 RETRIEVED = [
@@ -61,26 +64,19 @@ class CodeResult:
 
 
 def shape(
-    hits: Iterable[Mapping[str, object]],
+    hits: Sequence[Mapping[str, object]],
     chosen: Repository | None,
     find: Callable[[int], Repository | None],
+    list_all: Callable[[], Iterable[Repository]],
 ) -> tuple[CodeResult, ...]:
     """The hits in their order. Without the registry, links use the commit kept in the record."""
-    known: dict[object, Repository | None] = {chosen.number: chosen} if chosen else {}
-    results = []
-    for hit in hits:
-        number = hit.get("repository_id")
-        if number not in known:
-            known[number] = _found(number, find)
-        results.append(_result(hit, known[number]))
-    return tuple(results)
-
-
-def _found(number: object, find: Callable[[int], Repository | None]) -> Repository | None:
-    try:
-        return find(number) if isinstance(number, int) else None
-    except StorageUnavailable:
-        return None
+    known: dict[object, Repository] = {chosen.number: chosen} if chosen else {}
+    numbers = {number for hit in hits if isinstance(number := hit.get("repository_id"), int)}
+    with suppress(StorageUnavailable):
+        missing = numbers - known.keys()
+        found = list_all() if len(missing) > MAX_LOOKUPS else map(find, sorted(missing))
+        known |= {repository.number: repository for repository in found if repository}
+    return tuple(_result(hit, known.get(hit.get("repository_id"))) for hit in hits)
 
 
 def _result(hit: Mapping[str, object], repository: Repository | None) -> CodeResult:
