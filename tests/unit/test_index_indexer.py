@@ -457,3 +457,27 @@ def test_the_registry_down_leaves_the_message(world: World) -> None:
     world.table.get = down  # type: ignore[method-assign]
     with pytest.raises(StorageUnavailable):
         world.handle(request)
+
+
+def test_a_run_that_dies_at_its_end_loses_nobodys_request(world: World) -> None:
+    first = world.upload(python_files(["alpha"]), name="1.zip", comment=COMMIT)
+    second = world.upload(python_files(["beta"]), name="2.zip", comment=OTHER)
+
+    class Killed(BaseException):
+        pass
+
+    def die() -> None:
+        raise Killed
+
+    def arrive(verb: str, key: str) -> None:
+        if verb == "upload":
+            assert world.handle(second).status == "waiting"
+
+    world.bucket.fail, world.queue.fail = arrive, die
+    with pytest.raises(Killed):
+        world.handle(first)
+    world.bucket.fail, world.queue.fail = lambda verb, key: None, lambda: None
+    later(world, 6000)
+    assert world.handle(first).status == "unchanged"
+    assert [outcome.status for outcome in world.deliver()] == ["completed"]
+    assert world.index.names() == {"beta"}

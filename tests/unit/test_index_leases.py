@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from plumbline.errors import StorageConflict, StorageUnavailable
-from plumbline.index.leases import LEASE_SECONDS, Busy, Handled, Lease, acquire
+from plumbline.index.leases import LEASE_SECONDS, Busy, Handled, Lease, acquire, rescue
 from plumbline.index.registry import Registry
 from plumbline.index.requests import ArchiveObject, IndexRequest, with_lease
 from tests.index_doubles import Clock, MemoryTable
@@ -233,3 +233,24 @@ def test_a_reason_is_cut_to_what_a_person_reads(
     lease = held(registry, request(1), clock)
     lease.fail("failed", "x" * 5000, handled=True)
     assert len(registry.list()[0].reason or "") == 500
+
+
+def test_what_waited_for_a_dead_run_is_rescued_once(
+    registry: Registry, clock: Clock, sent: Messages
+) -> None:
+    held(registry, request(1), clock)
+    acquire(registry, request(3), clock)
+    assert not rescue(registry, URL, sent.send, clock)
+    clock.sleep(LEASE_SECONDS + 1)
+    assert rescue(registry, URL, sent.send, clock)
+    assert not rescue(registry, URL, sent.send, clock)
+    assert [message["id"] for message in sent] == ["event-3"]
+
+
+def test_a_failure_after_the_end_says_nothing(
+    registry: Registry, clock: Clock, sent: Messages
+) -> None:
+    lease = held(registry, request(1), clock)
+    lease.complete({}, archive_key=None, archive_etag=None)
+    lease.fail("pending", "the answer was lost", handled=False)
+    assert registry.list()[0].status == "completed"

@@ -24,7 +24,7 @@ from plumbline.errors import (
 from plumbline.index.archive import ArchiveLimits, open_archive
 from plumbline.index.archive_source import Fetched
 from plumbline.index.index_settings import IndexSettingsSetup
-from plumbline.index.leases import Busy, Handled, Lease, acquire
+from plumbline.index.leases import Busy, Handled, Lease, acquire, rescue
 from plumbline.index.registry import Registry
 from plumbline.index.requests import IndexRequest, with_lease
 from plumbline.index.run import IndexRun, RunParts, RunSummary
@@ -121,6 +121,8 @@ class Indexer:
             return Outcome("completed", f"{sent} repositories have moved")
         lease = acquire(self._registry, request, self._clock)
         if isinstance(lease, Handled):
+            if self._registry.known(request.url):
+                rescue(self._registry, request.url, self._queue.send, self._clock)
             return Outcome("unchanged", lease.reason)
         if isinstance(lease, Busy):
             if lease.recorded:
@@ -178,9 +180,10 @@ class Indexer:
                 token = lease.hand_over()
                 self._queue.send(with_lease(request, run_id=run_id, lease=token).message())
                 return Outcome("continued", summary=run.summary)
-        before = lease.repository.commit_sha
+        # Readers may still hold links into the commit before.
+        kept = (lease.repository.commit_sha, commit)
+        Snapshots(self._parts.snapshots).keep_only(lease.repository.number, kept)
         self._complete(lease, replace(fetched, commit=commit), run.summary)
-        Snapshots(self._parts.snapshots).keep_only(lease.repository.number, (before, commit))
         return Outcome("completed", summary=run.summary)
 
     def _unchanged(self, lease: Lease, request: IndexRequest, fetched: Fetched) -> bool:

@@ -132,16 +132,23 @@ class Lease:
         )
 
     def fail(self, status: RepositoryStatus, reason: str, *, handled: bool) -> None:
-        """Say why there is no new index; the old one stands. ``handled``: it is not tried again."""
-        self._write(
-            lambda entry: replace(
+        """Say why there is no new index; the old one stands. ``handled``: it is not tried again.
+
+        Nothing is said if the run had completed: only the answer to that write was lost.
+        """
+
+        def change(entry: RegistryEntry) -> RegistryEntry | None:
+            if entry.event_id == self.request.event_id:
+                return None
+            return replace(
                 entry,
                 repository=replace(
                     entry.repository, status=status, reason=reason[:REASON_CHARS], progress=0.0
                 ),
                 event_id=self.request.event_id if handled else entry.event_id,
             )
-        )
+
+        self._write(change)
 
     def release(self, send: Callable[[Mapping[str, object]], None]) -> None:
         """Give the lease back, after ``send`` took the request that waited, if there is one.
@@ -149,21 +156,12 @@ class Lease:
         It is sent before it is forgotten, so a crash between sends it twice, never not at all. A
         lease that was lost meanwhile is left to its new holder.
         """
-        sent: Mapping[str, object] | None = None
+        self.entry = _freed(
+            self._registry, self.repository.url, send, lambda entry: entry.lease == self._token
+        )
 
+    def _write(self, change: Callable[[RegistryEntry], RegistryEntry | None]) -> None:
         def decide(entry: RegistryEntry) -> RegistryEntry | None:
-            nonlocal sent
-            if entry.lease != self._token:
-                return None
-            if entry.pending and entry.pending != sent:
-                send(entry.pending)
-                sent = entry.pending
-            return replace(entry, lease=None, lease_until=0.0, running_event=None, pending=None)
-
-        self.entry = self._registry.change(self.repository.url, decide)
-
-    def _write(self, change: Callable[[RegistryEntry], RegistryEntry]) -> None:
-        def decide(entry: RegistryEntry) -> RegistryEntry:
             if entry.lease != self._token:
                 raise StorageConflict("Another run has taken this repository over.")
             return change(entry)
@@ -214,6 +212,50 @@ def acquire(
         return Handled("there is no such repository")
     entry = registry.change(request.url, decide)
     return outcome or Lease(registry, entry, request, clock)
+
+
+def rescue(
+    registry: Registry,
+    url: str,
+    send: Callable[[Mapping[str, object]], None],
+    clock: Callable[[], datetime],
+) -> bool:
+    """Send the request that a dead run left waiting, if there is one; whether there was."""
+    found: list[object] = []
+
+    def send_found(message: Mapping[str, object]) -> None:
+        send(message)
+        found.append(message)
+
+    now = clock().timestamp()
+    _freed(
+        registry,
+        url,
+        send_found,
+        lambda entry: entry.pending is not None and entry.lease_until <= now,
+    )
+    return bool(found)
+
+
+def _freed(
+    registry: Registry,
+    url: str,
+    send: Callable[[Mapping[str, object]], None],
+    may: Callable[[RegistryEntry], bool],
+) -> RegistryEntry:
+    """The entry without its lease, the waiting request sent; as it is unless ``may`` says so."""
+    sent: Mapping[str, object] | None = None
+
+    def decide(entry: RegistryEntry) -> RegistryEntry | None:
+        nonlocal sent
+        if not may(entry):
+            return None
+        if entry.pending and entry.pending != sent:
+            send(entry.pending)
+            sent = entry.pending
+        return replace(entry, lease=None, lease_until=0.0, running_event=None, pending=None)
+
+    return registry.change(url, decide)
 
 
 def _handled(entry: RegistryEntry, request: IndexRequest) -> Handled | None:

@@ -13,6 +13,7 @@ from typing import Protocol
 from plumbline.errors import PlumblineError
 from plumbline.index.addresses import is_commit, refs_address, repository_host
 from plumbline.index.download import Downloader
+from plumbline.index.leases import rescue
 from plumbline.index.registry import Registry, RegistryEntry
 from plumbline.index.requests import IndexRequest, iso
 
@@ -83,8 +84,7 @@ class BranchRefresher:
 
     def _refresh(self, entry: RegistryEntry, request: IndexRequest) -> int:
         repository = entry.repository
-        if entry.pending and entry.lease_until <= self._clock().timestamp():
-            self._queue.send(entry.pending)
+        if rescue(self._registry, repository.url, self._queue.send, self._clock):
             return 1
         if entry.deleted or repository_host(repository.url) not in self._hosts:
             return 0
