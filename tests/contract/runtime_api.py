@@ -92,6 +92,8 @@ class RuntimeApiServer:
         self._listener = socket.create_server(("127.0.0.1", 0))
         self._open: list[socket.socket] = []
         self.asked = threading.Semaphore(0)
+        # What came in and is no request of the Runtime API.
+        self.violations: list[str] = []
         self.init_error: dict[str, Any] | None = None
         self.init_error_type = ""
         threading.Thread(target=self._accept, daemon=True).start()
@@ -149,8 +151,10 @@ class RuntimeApiServer:
             try:
                 while self._serve_one(connection, reader):
                     pass
-            except (OSError, ValueError):
+            except OSError:
                 return
+            except (ValueError, KeyError) as exc:
+                self.violations.append(repr(exc))
 
     def _serve_one(self, connection: socket.socket, reader: BinaryIO) -> bool:
         request_line = reader.readline().decode()
