@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Collection, Sequence
+from functools import cache
 from pathlib import PurePosixPath
 
 from markdown_it import MarkdownIt
@@ -27,6 +28,7 @@ _INLINE = (
     (re.compile(r"\\([!-/:-@\[-`{-~])"), r"\1"),
 )
 _MAX_HEADING_CHARS = 1000
+_CHECK_EVERY = 1024
 
 
 def parse_markdown(
@@ -45,7 +47,7 @@ def parse_markdown(
     if is_mdx:
         lines[first_line:] = blank_code(lines[first_line:])
     tokens = _blocks("\n".join(lines[first_line:]), is_mdx=is_mdx, deadline=deadline)
-    headings, summaries = _outline(tokens, lines, first_line)
+    headings, summaries = _outline(tokens, lines, first_line, deadline)
     page = Page(
         lines=lines,
         numbers=numbers,
@@ -56,7 +58,7 @@ def parse_markdown(
         heading_path=front.heading_path,
         fields=front.fields or ({"title": front.title} if front.title else None),
     )
-    return page_sections(page, headings, summaries)
+    return page_sections(page, headings, summaries, deadline=deadline)
 
 
 def parse_cell(
@@ -67,12 +69,12 @@ def parse_cell(
     """
     lines, numbers = split_lines(source.replace("\0", "\N{REPLACEMENT CHARACTER}"))
     tokens = _blocks("\n".join(lines), is_mdx=False, deadline=deadline)
-    headings, summaries = _outline(tokens, lines, 0)
+    headings, summaries = _outline(tokens, lines, 0, deadline)
     page = Page(lines, numbers, "Markdown section", title, outer=outer)
     path = list(outer)
     for heading in headings:
         path = under(path, heading)
-    return page_sections(page, headings, summaries), path
+    return page_sections(page, headings, summaries, deadline=deadline), path
 
 
 def plain_text(markup: str) -> str:
@@ -85,25 +87,37 @@ def plain_text(markup: str) -> str:
 
 
 def _blocks(text: str, *, is_mdx: bool, deadline: float) -> list[Token]:
-    def check_time(_state: StateBlock, _start: int, _end: int, _silent: bool) -> bool:
-        if time.monotonic() > deadline:
-            raise ParseTimeout
-        return False
+    return _parser(is_mdx).parse(text, {"deadline": deadline})
 
-    parser = MarkdownIt("commonmark")
-    parser.disable(["inline", "text_join"])
+
+@cache
+def _parser(is_mdx: bool) -> MarkdownIt:
+    """Blocks alone: inline markup would double the time and says nothing of sections. MDX has no
+    indented code.
+    """
+    parser = MarkdownIt("commonmark").disable(["inline", "text_join"])
     if is_mdx:
         parser.disable("code")
-    parser.block.ruler.before("code", "deadline", check_time)
-    return parser.parse(text)
+    # The first rule of each block, and of each line that may end one.
+    ends = ["paragraph", "reference", "blockquote", "list"]
+    parser.block.ruler.before("code", "deadline", _check_time, {"alt": ends})
+    return parser
+
+
+def _check_time(state: StateBlock, _start: int, _end: int, _silent: bool) -> bool:
+    if time.monotonic() > state.env["deadline"]:
+        raise ParseTimeout
+    return False
 
 
 def _outline(
-    tokens: list[Token], lines: list[str], first_line: int
+    tokens: list[Token], lines: list[str], first_line: int, deadline: float
 ) -> tuple[list[Heading], list[str]]:
     headings: list[Heading] = []
     summaries = [""]
     for index, token in enumerate(tokens):
+        if index % _CHECK_EVERY == 0 and time.monotonic() > deadline:
+            raise ParseTimeout
         if token.type == "heading_open" and token.level == 0 and token.map:
             line = token.map[0] + first_line
             text = plain_text(tokens[index + 1].content) or "Untitled"

@@ -9,13 +9,16 @@ _FENCE = re.compile(r"^\s*(`{3,}|~{3,})(.*)$")
 _MODULE_LINE = re.compile(
     r"^(?:import\s+(?:[\w*{\"']|type\s)|export\s+(?:default|const|let|var|function|class|async|\{|\*|type|interface))"
 )
+# Possessive: a line of unclosed tags costs one pass a tag, and such lines are not read at all.
 _TAG = re.compile(
-    r"</?(?:[A-Za-z][\w.:-]*)?(?:\s+(?:[^<>{}\"']|\"[^\"]*\"|'[^']*'|\{[^{}]*\}|\{\{[^{}]*\}\})*)?\s*/?>"
+    r"</?(?:[A-Za-z][\w.:-]*+)?+"
+    r"(?:\s(?:[^<>{}\"']++|\"[^\"]*+\"|'[^']*+'|\{(?:[^{}]++|\{[^{}]*+\})*+\})*+)?+/?>"
 )
 _OPEN_TAG = re.compile(r"^\s*<[A-Z][\w.]*(?:\s[^>]*)?$")
 _COMMENT = re.compile(r"\{/\*.*?\*/\}")
 _EXPRESSION_LINE = re.compile(r"^\s*\{[^{}]*\}\s*$")
 _MAX_TAG_LINES = 60
+_MAX_LINE_CHARS = 4000
 
 
 def blank_code(lines: Sequence[str]) -> list[str]:
@@ -58,6 +61,8 @@ def blank_code(lines: Sequence[str]) -> list[str]:
 
 
 def _without_tags(line: str) -> str:
+    if len(line) > _MAX_LINE_CHARS:
+        return line
     if "{" in line:
         line = _COMMENT.sub("", line)
         if _EXPRESSION_LINE.match(line):

@@ -67,9 +67,9 @@ def _parse(text: str) -> ast.Module:
     except SyntaxError as error:
         at = f" (line {error.lineno})" if error.lineno else ""
         raise InvalidPython(f"{one_line(str(error.msg))}{at}") from error
-    except RecursionError as error:
+    except (RecursionError, MemoryError) as error:
         raise InvalidPython("too deeply nested for Python's parser") from error
-    except (ValueError, MemoryError, OverflowError) as error:
+    except (ValueError, OverflowError) as error:
         raise InvalidPython(one_line(str(error)) or type(error).__name__) from error
 
 

@@ -45,7 +45,7 @@ def parse_restructuredtext(text: str, *, path: str, deadline: float) -> list[Ent
         title=headings[0].text if headings else PurePosixPath(path).stem,
         first_line=_first_prose(lines, ends[0]),
     )
-    return page_sections(page, headings, summaries)
+    return page_sections(page, headings, summaries, deadline=deadline)
 
 
 def plain_text(markup: str) -> str:

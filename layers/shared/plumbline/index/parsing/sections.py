@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
-from plumbline.index.entities import MAX_BODY_LINES, Entity, clip_body, first_sentence
+from plumbline.index.entities import MAX_BODY_LINES, Entity, ParseTimeout, clip_body, first_sentence
 
 _MAX_DEPTH = 10
+_CHECK_EVERY = 256
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,12 +42,13 @@ class Page:
 
 
 def page_sections(
-    page: Page, headings: Sequence[Heading], summaries: Sequence[str]
+    page: Page, headings: Sequence[Heading], summaries: Sequence[str], *, deadline: float
 ) -> list[Entity]:
     """One ``doc_section`` a heading, and one for text before the first; none for an empty page.
 
     ``summaries`` holds the first paragraph of the text before the first heading, then one for each
     heading. ``extra`` carries ``title``, ``heading_path`` (outermost first) and the page's fields.
+    Raises ``ParseTimeout``.
     """
     found: list[Entity] = []
     first_heading = headings[0].line if headings else len(page.lines)
@@ -58,6 +61,8 @@ def page_sections(
     elif not headings and (page.description or page.heading_path or page.fields):
         found.append(_section(page, page.title, (), (0, page.first_line), "", page.description))
     for index, heading in enumerate(headings):
+        if index % _CHECK_EVERY == 0 and time.monotonic() > deadline:
+            raise ParseTimeout
         path = under(path, heading)
         end = headings[index + 1].line if index + 1 < len(headings) else len(page.lines)
         summary = summaries[index + 1]
