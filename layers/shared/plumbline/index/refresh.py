@@ -6,13 +6,13 @@ The host's smart HTTP answer lists every ref with its commit, with no key and no
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import replace
 from datetime import datetime
 from typing import Protocol
 
 from plumbline.errors import PlumblineError
 from plumbline.index.addresses import is_commit, refs_address, repository_host
-from plumbline.index.download import Downloader
 from plumbline.index.leases import rescue
 from plumbline.index.registry import Registry, RegistryEntry
 from plumbline.index.requests import IndexRequest, iso
@@ -28,10 +28,19 @@ class SendQueue(Protocol):
         """Send a message."""
 
 
+class Streams(Protocol):
+    """What fetches over the network; see ``download``."""
+
+    def stream(
+        self, address: str, *, accept: str = "*/*"
+    ) -> AbstractContextManager[Iterator[bytes]]:
+        """The body of an address in pieces."""
+
+
 class Refs:
     """Asks a repository's host for the commit of a branch or tag."""
 
-    def __init__(self, downloader: Downloader, hosts: Sequence[str]) -> None:
+    def __init__(self, downloader: Streams, hosts: Sequence[str]) -> None:
         self._downloader, self._hosts = downloader, tuple(hosts)
 
     def resolve(self, url: str, ref: str | None) -> tuple[str, str] | None:
