@@ -32,10 +32,16 @@ response = handler(event, None)
 first = next(iter(response.body))
 assert response.status == 200 and b"event: pulse" in first, (response.status, first)
 """
+# With the serverless cache, the first connection is opened with a token that is signed here.
+LOGIN = """
+from plumbline.adapters.elasticache import IamCredentials
+IamCredentials("plumbline", "plumbline").get_credentials()
+"""
 CODE = {
     "all vendors": VENDORS,
     "search: import": "import plumbline.lambda_runtime, functions.search.handler",
     "search: import to the first event byte": FIRST_EVENT,
+    "search: the same, with the cache's login": FIRST_EVENT + LOGIN,
     "suggestions: import": "import functions.suggestions.handler",
     "index_repo: import": "import functions.index_repo.handler",
 }
@@ -74,6 +80,8 @@ def _environment(redis_url: str) -> dict[str, str]:
         "REDIS_URL": redis_url,
         "API_KEY_HASHES": _key_hash(),
         "AWS_REGION": "eu-west-1",
+        "AWS_ACCESS_KEY_ID": "bench",
+        "AWS_SECRET_ACCESS_KEY": "bench",
         "LOG_LEVEL": "CRITICAL",
         "POWERTOOLS_METRICS_DISABLED": "true",
     }
