@@ -7,7 +7,7 @@ from fnmatch import fnmatchcase
 from functools import lru_cache
 from pathlib import PurePosixPath
 
-# The values are file 002's ``language``; ``display_name`` gives the word for people.
+# The values are file 002's ``language``.
 _LANGUAGE_OF_SUFFIX = {
     suffix: language
     for language, suffixes in {
@@ -62,15 +62,6 @@ _LANGUAGE_OF_INTERPRETER = {
     "scala": "scala",
     "swift": "swift",
 }
-_DISPLAY_NAMES = {
-    "javascript": "JavaScript",
-    "typescript": "TypeScript",
-    "cpp": "C++",
-    "csharp": "C#",
-    "php": "PHP",
-    "restructuredtext": "reStructuredText",
-}
-
 _TEST_FOLDERS = frozenset(
     {"test", "tests", "__tests__", "spec", "specs", "__mocks__", "e2e", "testing"}
 )
@@ -193,16 +184,6 @@ def language_of(path: str, head: bytes = b"") -> str | None:
 def grammar_of(path: str, language: str) -> str:
     """The name under which ``treesitter.parse_source`` knows the file: ``tsx`` for ``.tsx``."""
     return "tsx" if language == "typescript" and path.lower().endswith(".tsx") else language
-
-
-def display_name(language: str) -> str:
-    """The language's name for people, as labels begin: ``C++``, ``Python``."""
-    return _DISPLAY_NAMES.get(language) or language.capitalize()
-
-
-def is_prose(language: str) -> bool:
-    """Whether the file is documentation rather than code."""
-    return language in _PROSE
 
 
 @lru_cache(maxsize=4096)

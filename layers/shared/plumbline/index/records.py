@@ -13,6 +13,7 @@ Record = dict[str, object]
 
 MAX_RECORD_BYTES = 9000
 _MAX_TEXT_CHARS = 500
+_NO_CONTROLS = dict.fromkeys([*range(32), 127])
 _RANK_WEIGHTS = {
     "class": 3,
     "function": 2,
@@ -101,7 +102,7 @@ def build_documents(
             ordinals[key] = ordinals.get(key, 0) + 1
             record["objectID"] = object_id(repository_id, *key, ordinals[key])
             if entity.qualified_name != entity.name and entity.entity_type != "doc_section":
-                record["qualified_name"] = entity.qualified_name[:_MAX_TEXT_CHARS]
+                record["qualified_name"] = _capped(entity.qualified_name)
             if customer:
                 record["customer"] = customer
             is_docs = entity.entity_type == "doc_section"
@@ -128,7 +129,7 @@ def content_hash(record: Record) -> str:
 def _seed_fields(
     entity: Entity, file: ParsedFile, repository_id: int, file_is_test: bool
 ) -> Record:
-    signature = entity.signature[:_MAX_TEXT_CHARS]
+    signature = _capped(entity.signature)
     label = f"{entity.kind_label}: {entity.qualified_name}"
     description = f"{label} — {entity.doc}" if entity.doc else label
     parameters = list(entity.parameters)
@@ -137,10 +138,10 @@ def _seed_fields(
         "repository_id": repository_id,
         "file_path": file.path,
         "entity_type": entity.entity_type,
-        "entity_name": entity.name[:_MAX_TEXT_CHARS],
-        "description": description[:_MAX_TEXT_CHARS],
+        "entity_name": _capped(entity.name),
+        "description": _capped(description),
         "parameters": parameters,
-        "return_type": entity.return_type[:_MAX_TEXT_CHARS] if entity.return_type else None,
+        "return_type": _capped(entity.return_type) if entity.return_type else None,
         "line_start": entity.line_start,
         "line_end": entity.line_end,
         "language": file.language,
@@ -159,6 +160,12 @@ def _content(entity: Entity, signature: str) -> str:
         return entity.signature[:MAX_BODY_CHARS]
     body = clip_body(entity.body)
     return body if body.startswith(signature) else f"{signature}\n{body}"
+
+
+def _capped(text: str) -> str:
+    """At most 500 characters, without control characters: JSON spends six bytes on each."""
+    text = text[:_MAX_TEXT_CHARS]
+    return text if text.isprintable() else text.translate(_NO_CONTROLS)
 
 
 def _json_size(record: Record) -> int:

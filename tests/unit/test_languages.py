@@ -1,0 +1,213 @@
+"""What a path and its first bytes say of a file."""
+
+from __future__ import annotations
+
+import random
+
+import pytest
+
+from plumbline.index import languages
+
+
+@pytest.mark.parametrize(
+    ("path", "head", "language"),
+    [
+        ("src/auth/tokens.py", b"", "python"),
+        ("stubs/tokens.pyi", b"", "python"),
+        ("a.js", b"", "javascript"),
+        ("a.jsx", b"", "javascript"),
+        ("a.mjs", b"", "javascript"),
+        ("a.cjs", b"", "javascript"),
+        ("a.ts", b"export const a = 1", "typescript"),
+        ("a.tsx", b"", "typescript"),
+        ("a.d.mts", b"", "typescript"),
+        ("a.go", b"", "go"),
+        ("a.rs", b"", "rust"),
+        ("A.java", b"", "java"),
+        ("a.kt", b"", "kotlin"),
+        ("build.gradle.kts", b"", "kotlin"),
+        ("a.c", b"", "c"),
+        ("a.h", b"int add(int a, int b);\n", "c"),
+        ("a.h", b"#pragma once\nnamespace x {\nclass A {\n", "cpp"),
+        ("a.h", b"template <typename T> T f();\n", "cpp"),
+        ("a.cc", b"", "cpp"),
+        ("a.hpp", b"", "cpp"),
+        ("a.cs", b"", "csharp"),
+        ("a.rb", b"", "ruby"),
+        ("Rakefile", b"", "ruby"),
+        ("a.php", b"", "php"),
+        ("a.swift", b"", "swift"),
+        ("a.scala", b"", "scala"),
+        ("build.sbt", b"", "scala"),
+        ("a.sh", b"", "bash"),
+        ("main.tf", b"", "terraform"),
+        ("prod.tfvars", b"", "terraform"),
+        ("terragrunt.hcl", b"", "terraform"),
+        ("README.md", b"", "markdown"),
+        ("README.MD", b"", "markdown"),
+        ("page.mdx", b"", "markdown"),
+        ("index.rst", b"", "restructuredtext"),
+        ("a.ipynb", b"", "notebook"),
+        ("bin/run", b"#!/usr/bin/env python3\n", "python"),
+        ("bin/run", b"#!/usr/bin/python3.11 -E\n", "python"),
+        ("bin/run", b"#! /bin/sh -e\n", "bash"),
+        ("bin/run", b"#!/usr/bin/env -S node --harmony\n", "javascript"),
+        ("bin/run", b"#!/usr/bin/env ruby\n", "ruby"),
+        ("bin/run", b"#!", None),
+        ("bin/run", b"plain", None),
+        ("archive.2024", b"#!/bin/sh\n", None),
+        ("LICENSE", b"MIT", None),
+        ("logo.png", b"\x89PNG", None),
+        ("data.json", b"{}", None),
+        (".gitignore", b"", None),
+        ("", b"", None),
+        # A suffix that another kind of file has too.
+        ("app_de.ts", b'<?xml version="1.0"?>\n<!DOCTYPE TS>', None),
+        ("app_de.ts", b'\xef\xbb\xbf<?xml version="1.0"?>', None),
+    ],
+)
+def test_language(path: str, head: bytes, language: str | None) -> None:
+    assert languages.language_of(path, head) == language
+
+
+def test_tsx_has_a_grammar_of_its_own_but_is_typescript() -> None:
+    assert languages.grammar_of("App.tsx", "typescript") == "tsx"
+    assert languages.grammar_of("app.ts", "typescript") == "typescript"
+    assert languages.grammar_of("app.py", "python") == "python"
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        # Folders, in any letter case.
+        ("test/a.py", True),
+        ("src/tests/a.py", True),
+        ("src/__tests__/a.js", True),
+        ("spec/a.rb", True),
+        ("specs/a.rb", True),
+        ("src/__mocks__/a.js", True),
+        ("e2e/a.ts", True),
+        ("testing/a.go", True),
+        ("SRC/Tests/A.cs", True),
+        ("TESTING/a.md", True),
+        ("contest/a.py", False),
+        ("testdata/a.py", False),
+        ("tests.py", False),
+        ("test", False),
+        # File names.
+        ("test_a.py", True),
+        ("a_test.py", True),
+        ("a_test.go", True),
+        ("test_a.go", False),
+        ("a_test.rs", False),
+        ("a.test.js", True),
+        ("a.test.tsx", True),
+        ("a.spec.ts", True),
+        ("a.spec.mjs", True),
+        ("a.test.d.ts", True),
+        ("a.test.py", False),
+        ("a.spec.rb", False),
+        ("ATest.java", True),
+        ("ATests.java", True),
+        ("ATest.cs", True),
+        ("ATests.cs", True),
+        ("Contest.java", False),
+        ("ATest.kt", False),
+        ("TestA.java", False),
+        ("a_spec.rb", True),
+        ("spec_a.rb", False),
+        ("src/auth/tokens.py", False),
+    ],
+)
+def test_is_test_by_the_rules_of_the_ranking(path: str, expected: bool) -> None:
+    assert languages.is_test(path) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "expected"),
+    [
+        ("node_modules/a/index.js", True),
+        ("web/Node_Modules/a/index.js", True),
+        ("vendor/github.com/x/y.go", True),
+        ("third_party/a.cc", True),
+        ("lib/python3.12/site-packages/a.py", True),
+        ("jquery-3.7.1.js", True),
+        ("gradlew", True),
+        ("src/vendors.py", False),
+        ("src/vendor.py", False),
+        ("src/a.py", False),
+    ],
+)
+def test_vendored(path: str, expected: bool) -> None:
+    assert languages.is_vendored(path) is expected
+
+
+@pytest.mark.parametrize(
+    ("path", "language", "head", "expected"),
+    [
+        ("a.go", "go", b"// Code generated by protoc-gen-go. DO NOT EDIT.\npackage a\n", True),
+        ("a.py", "python", b"# Generated by the protocol buffer compiler.  DO NOT EDIT!\n", True),
+        ("a.py", "python", b'"""This file was automatically generated by SWIG."""\n', True),
+        ("a.cs", "csharp", b"// <auto-generated>\n", True),
+        ("a.js", "javascript", b"/**\n * @generated SignedSource<<1>>\n */\n", True),
+        ("a.ts", "typescript", b"// DO NOT EDIT: generated from schema.graphql\n", True),
+        ("a_pb2.py", "python", b"", True),
+        ("a.pb.go", "go", b"", True),
+        ("api.generated.ts", "typescript", b"", True),
+        ("a.py", "python", b'MARK = "Code generated by x. DO NOT EDIT."\n', False),
+        ("a.py", "python", b"# Ids are generated here.\n", False),
+        ("a.py", "python", b"# x\n" * 1000 + b"# Code generated by x. DO NOT EDIT.\n", False),
+        ("README.md", "markdown", b"<!-- Code generated by gomarkdoc. DO NOT EDIT -->\n", False),
+    ],
+)
+def test_generated(path: str, language: str, head: bytes, expected: bool) -> None:
+    assert languages.is_generated(path, language, head) is expected
+
+
+LONG_LINE = b"a=" + b"1," * 5000
+SHORT_LINES = b"const a = 1;\n" * 500
+
+
+@pytest.mark.parametrize(
+    ("path", "language", "data", "expected"),
+    [
+        ("a.min.js", "javascript", b"a", True),
+        ("a.js", "javascript", LONG_LINE, True),
+        ("a.js", "javascript", LONG_LINE + b"\n" + b"//\n" * 60, True),
+        ("a.js", "javascript", SHORT_LINES, False),
+        ("a.js", "javascript", b"short(1)", False),
+        ("a.js", "javascript", SHORT_LINES * 20 + LONG_LINE, False),
+        ("a.php", "php", LONG_LINE, True),
+        ("a.php", "php", SHORT_LINES + LONG_LINE, False),
+        # A long literal in Python is data in a module that people wrote.
+        ("a.py", "python", LONG_LINE, False),
+        ("a.md", "markdown", b"word " * 5000, False),
+    ],
+)
+def test_minified(path: str, language: str, data: bytes, expected: bool) -> None:
+    assert languages.is_minified(path, language, data) is expected
+
+
+@pytest.mark.parametrize(
+    ("data", "expected"),
+    [
+        (b"", False),
+        (b"text\n", False),
+        (b"text\0more", True),
+        (b"a" * 9000 + b"\0", False),
+        ("naïve — 漢字".encode(), False),
+        ("naïve".encode("latin-1"), False),
+        (b"\x1b[1mcolour\x1b[0m form\x0cfeed\x0btab\x08", False),
+        ("text".encode("utf-16"), False),
+        (random.Random(1).randbytes(5000).replace(b"\0", b"x"), True),
+    ],
+)
+def test_binary(data: bytes, expected: bool) -> None:
+    assert languages.is_binary(data) is expected
+
+
+def test_lfs_pointer() -> None:
+    pointer = b"version https://git-lfs.github.com/spec/v1\noid sha256:4d7a\nsize 12345\n"
+    assert languages.is_lfs_pointer(pointer)
+    assert not languages.is_lfs_pointer(b"# " + pointer)
+    assert not languages.is_lfs_pointer(pointer + b"x" * 2000)
