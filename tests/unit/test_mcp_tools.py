@@ -15,10 +15,23 @@ from hypothesis import strategies as st
 from plumbline.errors import InvalidRequest, NotFound
 from plumbline.index.registry import Repository
 from plumbline.search.mcp_tools import AskAnswer, ToolOutput, Tools, result_tokens
+from plumbline.search.snapshot_lines import SnapshotLines
 from plumbline.search.token_budget import MAX_RESULT_TOKENS
 from tests.search_doubles import FLASK, HIT, SHA, Directory, Index, Snapshots
 
 FILE = "".join(f"line {n}\n" for n in range(1, 101))
+
+
+class Files:
+    """One file, whatever its path."""
+
+    def __init__(self, data: bytes) -> None:
+        self.data = data
+
+    def read_file(self, number: int, commit: str | None, path: str) -> bytes | None:
+        return self.data
+
+
 NOW = datetime(2026, 11, 29, 23, 30, tzinfo=UTC)
 
 
@@ -164,6 +177,18 @@ def test_a_long_file_is_read_to_its_end_through_the_cursors(line: str) -> None:
         expected = section["line_end"] + 1
     assert expected == 61
     assert [section["truncated"] for section in sections] == [True] * (len(sections) - 1) + [False]
+
+
+@given(
+    st.lists(
+        st.text(st.characters(exclude_characters="\n\r"), max_size=400), min_size=1, max_size=400
+    )
+)
+@settings(max_examples=40)
+def test_the_sections_of_a_file_put_together_are_the_file(lines: list[str]) -> None:
+    reader = replace(tools(), snapshots=SnapshotLines(Files("\n".join([*lines, "\n"]).encode())))
+    sections = follow(reader.get_file_section, {"repository": 12, "file_path": "a.py"})
+    assert "\n".join(str(section["text"]) for section in sections) == "\n".join([*lines, ""])
 
 
 def test_a_cut_section_says_so_and_a_cut_line_says_so() -> None:
