@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import re
+from datetime import date
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbline.instance import PROMPT_LABELS, load_instance
+from plumbline.audit.leaks import strip_prompt_instruction_leaks
+from plumbline.instance import PROMPT_LABELS, Instance, load_instance
 from plumbline.sources import Source
+from plumbline.turn.brain_prompt import get_brain_prompt
 from plumbline.turn.prompts import (
     DEFAULT_BUDGET_BYTES,
     Prompt,
@@ -107,13 +110,17 @@ def test_any_sources_any_budget(contents: list[str], budget: int) -> None:
 
 @pytest.mark.parametrize("instance", INSTANCES, ids=lambda instance: instance.name)
 def test_every_instruction_line_opens_with_a_label_that_the_auditor_strips(
-    instance: object,
+    instance: Instance,
 ) -> None:
     text = build([source(1)], instance=instance, is_strict_discovery=True, turn_count=4).text
     head, _, rest = text.partition("SOURCE DATA: BEGIN\n")
     _, _, tail = rest.partition("[END SOURCE 1]\n")
     lines = [line for line in (head + tail).splitlines() if line]
     assert len(lines) > 10
+    labels = instance.audit.leak_labels
+    for line in [*lines, *get_brain_prompt(date(2026, 11, 29)).splitlines()]:
+        for shown in (line, f"- **{line}**", f"> {line.lower()}"):
+            assert strip_prompt_instruction_leaks(shown, labels) == "", shown
     for line in lines:
         assert line.startswith(tuple(f"{label}: " for label in PROMPT_LABELS)), line
 

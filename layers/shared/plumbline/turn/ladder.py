@@ -11,6 +11,7 @@ from typing import Literal
 
 from plumbline.instance import Instance
 from plumbline.search.filters import escape_filter_value, search_filters
+from plumbline.search.query_building import build_query
 from plumbline.turn.hits import RETRIEVED
 
 Strategy = Literal["filtered", "relaxed", "fallback", "none"]
@@ -20,7 +21,7 @@ MAX_QUERY_BYTES = 512
 NEAREST_COUNT = 3
 MAX_FILTER_VALUES = 10
 
-# Sent with every index query of a turn. Words are optional on the last rung only, so no query
+# Sent with every index query of a turn. Words are optional on the last rung only, so no other
 # drops them by itself. Source: seed 002, "Query parameters"; design, decision 3.
 QUERY_PARAMETERS: Mapping[str, object] = {
     "removeStopWords": True,
@@ -67,10 +68,10 @@ def build_ladder(
     persona: str,
     instance: Instance,
 ) -> tuple[Rung, ...]:
-    """The rungs in order. What the reader chose holds on all of them but ``nearest``.
+    """The rungs in order, the reader's own words on all but the last, which sends the telling ones.
 
-    Without the extractor's filters there is no ``filtered`` rung. ``pricing`` comes before
-    ``nearest``, which looks past the reader's own choice when nothing of it was found.
+    What the reader chose holds on all of them but ``nearest``, which looks past it when nothing
+    was found. Without the extractor's filters there is no ``filtered`` rung.
     """
     chosen = " AND ".join(
         part
@@ -91,7 +92,7 @@ def build_ladder(
         filtered = {**common, "query": query, "filters": f"{chosen} AND {guessed}"}
         rungs.append(Rung("filtered", filtered))
     rungs.append(Rung("relaxed", {**common, "query": query, "filters": chosen}))
-    loose = {**common, "query": keyword_query, "optionalWords": keyword_query.split()}
+    loose = _loose(common, keyword_query)
     rungs.append(Rung("fallback", {**loose, "filters": chosen}))
     if pricing:
         rungs.append(Rung("pricing", _pricing(common, repository, language, instance)))
@@ -99,6 +100,19 @@ def build_ladder(
         anywhere = {**loose, "filters": search_filters(), "hitsPerPage": NEAREST_COUNT}
         rungs.append(Rung("nearest", anywhere))
     return tuple(rungs)
+
+
+def _loose(common: Mapping[str, object], keyword_query: str) -> dict[str, object]:
+    """The last rung's parameters: telling words only, any of which is enough."""
+    built = build_query(keyword_query)
+    words = cut_query(built.query)
+    optional = [word for word in built.optional_words if word in words] or words.split()
+    return {
+        **common,
+        "query": words,
+        "optionalWords": optional,
+        "removeWordsIfNoResults": "allOptional",
+    }
 
 
 def any_of(attribute: str, values: Sequence[str]) -> str:
