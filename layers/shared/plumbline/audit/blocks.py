@@ -21,9 +21,10 @@ from plumbline.audit.bare_addresses import (
     plain_url,
     schemeless,
 )
+from plumbline.audit.context import ClassifyContext
 from plumbline.audit.html_tags import harmless, html_changes, read_tag, safe_html
 from plumbline.audit.links import (
-    ClassifyContext,
+    HALLUCINATED_CUSTOMER,
     LinkDecision,
     classify_link,
 )
@@ -43,6 +44,11 @@ from plumbline.audit.markdown import (
 )
 from plumbline.audit.second_reading import objects_to
 
+STRIPPED_MARK = "\ue0c6"
+"""Behind the text of a link that lost its address, until its attribution is looked at."""
+SENTINEL_MARK = "\ue0c5"
+"""Behind the text of a link to a made-up customer: its sentence goes."""
+
 MAX_PASSES = 8
 MAX_BLOCK_CHARS = 64 * 1024
 
@@ -53,6 +59,7 @@ _STRAY = re.compile(r"//|www\.|\]\(|\]:|<[A-Za-z/!?]|@\w", re.IGNORECASE)
 _DELIMITER_ROW = re.compile(
     r"^[ \t]*(?:\|[ \t]*:?-+:?[ \t]*|:?-+:?[ \t]*\|)[-:| \t]*$", re.MULTILINE
 )
+_FOOTNOTE = re.compile(r"^[ \t]*\[\^[^\]\n]*\]:", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*_`~]+")
 
 
@@ -79,6 +86,8 @@ class BlockRewriter:
     def __init__(self, ctx: ClassifyContext) -> None:
         self._ctx = ctx
         self._stands: dict[str, bool] = {}
+        self.mark = False
+        """Whether a mark is left behind the text of a link that goes."""
 
     def rewrite(self, text: str, references: References) -> Rewriting:
         """The block with every link, image and tag judged. Line ends must be ``\\n``."""
@@ -235,7 +244,9 @@ class BlockRewriter:
                 yield from edit_region(region, span.start, span.start, "\\")
                 return
             yield from edit_region(region, span.start, span.label_start, "")
-            yield from edit_region(region, span.label_end, span.end, "")
+            sentinel = decision.reason == HALLUCINATED_CUSTOMER
+            mark = "" if not self.mark else SENTINEL_MARK if sentinel else STRIPPED_MARK
+            yield from edit_region(region, span.label_end, span.end, mark)
         elif decision.action == "replace":
             url = decision.replacement or span.href
             title = f' "{span.title}"' if span.title and '"' not in span.title else ""
@@ -316,7 +327,7 @@ class BlockRewriter:
         covered = [*seen.html, *seen.code]
         covered.extend((d.start, d.end) for d in seen.definitions)
         for region in seen.regions:
-            if _hidden_table(region):
+            if _hidden_structure(region):
                 return True
             covered.extend(region.source_ranges(0, len(region.content)))
         position = 0
@@ -327,12 +338,17 @@ class BlockRewriter:
         return bool(_STRAY.search(seen.text, position))
 
 
-def _hidden_table(region: Region) -> bool:
-    """Whether a paragraph is a table for other renderers, and its code would fall apart there."""
-    return not region.cell and any(
-        "|" in region.content[span.start : span.end] and _DELIMITER_ROW.search(region.content)
-        for span in region.spans
-    )
+def _hidden_structure(region: Region) -> bool:
+    """Whether other renderers see a table or a footnote here, and its code would fall apart."""
+    if region.cell:
+        return False
+    for span in region.spans:
+        inside = region.content[span.start : span.end]
+        if "|" in inside and _DELIMITER_ROW.search(region.content):
+            return True
+        if "\n" in inside and _FOOTNOTE.search(region.content):
+            return True
+    return False
 
 
 def _merged(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -3,24 +3,33 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Mapping, Sequence
-from dataclasses import dataclass, field
-from functools import cached_property
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from typing import Literal
 
 from plumbline.audit.addresses import (
     Address,
     Refusal,
     host_matches,
-    pages,
     path_under,
     read_address,
     under_prefix,
 )
+from plumbline.audit.context import ClassifyContext, customers_named, fold
+from plumbline.audit.html_tags import markdown_destination
+from plumbline.audit.markdown import Edit, TooComplex, apply_edits, edit_region, survey
 from plumbline.policy import AuditPolicy
 from plumbline.sources import Source
 
 Action = Literal["keep", "replace", "strip"]
+
+_CITATION = re.compile(
+    r"(?P<space>[ \t]*)(?<!\\)(?<!!)"
+    r"(?:\[(?P<list>\d{1,3}(?:\s*[,;]\s*\d{1,3})*)\]|【(?P<wide>\d{1,3})(?:†[^】\n]*)?】)"
+    r"(?!\(|\[[^\]\d\n]|:[ \t])"
+)
+# A subscript, not a citation: the word before it is a name of code.
+_CODE_BEFORE = re.compile(r"(?:[\w.]*[_.(][\w.]*|[a-z]+[A-Z]\w*|\b(?:argv|args|arr|list|items?))\Z")
 
 HALLUCINATED_CUSTOMER = "hallucinated_customer"
 
@@ -38,68 +47,6 @@ class LinkDecision:
     reason: str
     replacement: str | None = None
     new_label: str | None = None
-
-
-@dataclass(frozen=True)
-class ClassifyContext:
-    """What a link is judged by: rules, sources, the customer directory, and known addresses.
-
-    ``known_urls`` are those that the reader gave or that an earlier audited turn showed.
-    ``customers`` is the directory, name to canonical address.
-    """
-
-    policy: AuditPolicy
-    sources: Sequence[Source] = ()
-    customers: Mapping[str, str] = field(default_factory=dict)
-    known_urls: Collection[str] = ()
-
-    @cached_property
-    def source_pages(self) -> Mapping[tuple[str, str, str, str], Source]:
-        """Each source's page; of two with the same page the first."""
-        found: dict[tuple[str, str, str, str], Source] = {}
-        for source in self.sources:
-            for page in pages([source.url]):
-                found.setdefault(page, source)
-        return found
-
-    @cached_property
-    def known_pages(self) -> frozenset[tuple[str, str, str, str]]:
-        """The pages of the known addresses."""
-        return pages(self.known_urls)
-
-    @cached_property
-    def customer_names(self) -> Mapping[str, str]:
-        """Every customer known, folded name to canonical address: directory first, then sources."""
-        names = {fold(name): url for name, url in self.customers.items()}
-        for source in self.sources:
-            if source.customer and source.url and self.customer_slug(source.url) is not None:
-                names.setdefault(fold(source.customer), source.url)
-        return names
-
-    @cached_property
-    def customer_pages(self) -> Mapping[tuple[str, str, str, str], str]:
-        """The page of each customer's story, to the folded name."""
-        found: dict[tuple[str, str, str, str], str] = {}
-        for name, url in self.customer_names.items():
-            for page in pages([url]):
-                found.setdefault(page, name)
-        return found
-
-    def customer_slug(self, url: str) -> str | None:
-        """The slug of a customer story's address, or None for any other address."""
-        address = read_address(url)
-        pattern = self.policy.customer_path
-        if pattern is None or not isinstance(address, Address):
-            return None
-        if not host_matches(address.host, self.policy.allowed_hosts):
-            return None
-        match = re.match(pattern, address.path)
-        return match["slug"] if match else None
-
-
-def fold(name: str) -> str:
-    """A name in the form that names are compared in."""
-    return " ".join(re.sub(r"[^\w&+.]+", " ", name.casefold()).split())
 
 
 def classify_link(label: str, url: str, ctx: ClassifyContext) -> LinkDecision:
@@ -164,12 +111,6 @@ def _classify_customer(
     return LinkDecision(label, url, "strip", "customer_unverified")
 
 
-def customers_named(text: str, ctx: ClassifyContext) -> list[str]:
-    """The folded names of known customers that the text holds as whole words."""
-    words = f" {fold(text)} "
-    return [name for name in ctx.customer_names if name and f" {name} " in words]
-
-
 def find_canonical_customer_url(
     label: str,
     customers: Mapping[str, str],
@@ -208,3 +149,104 @@ def format_trace_line(label: str, url: str, decision: LinkDecision) -> str:
     shown = decision.url if not decision.replacement else f"{url} → {decision.replacement}"
     line = f'[AUDIT] {decision.action.upper()} | "{label}" → {shown} | {decision.reason}'
     return re.sub(r"[\x00-\x1f\x7f\u2028\u2029]+", " ", line)
+
+
+def upgrade_generic_link_labels(
+    content: str, sources: Sequence[Source], *, policy: AuditPolicy
+) -> str:
+    """The content with generic labels of links to sources replaced by the sources' titles.
+
+    Source: seed 000, "upgradeGenericLinkLabels".
+    """
+    ctx = ClassifyContext(policy, sources)
+    return _relabelled(content, lambda label, url: classify_link(label, url, ctx).new_label)
+
+
+def normalize_link_label_suffix(content: str, suffix: str) -> str:
+    """The content with a suffix that ends a link's label more than once written once.
+
+    ``[Title | Algolia | Algolia](url)`` becomes ``[Title | Algolia](url)``; in the middle of a
+    label it stays. Case does not count. Source: seed 000, "normalizeLinkLabelSuffix" (F-031).
+    """
+    words = suffix.strip().lstrip("|").strip()
+    if not words:
+        return content
+    mark = r"\s*\\?\|\s*"
+    pattern = re.compile(rf"((?:{mark}{re.escape(words)}\s*){{2,}})\Z", re.IGNORECASE)
+
+    def once(label: str, url: str) -> str | None:
+        match = pattern.search(label)
+        if match is None:
+            return None
+        first = re.match(rf"{mark}{re.escape(words)}", match[1], re.IGNORECASE)
+        return label[: match.start()] + (first[0] if first else "")
+
+    return _relabelled(content, once) if words.casefold() in content.casefold() else content
+
+
+def _relabelled(content: str, change: Callable[[str, str], str | None]) -> str:
+    if "](" not in content and "][" not in content:
+        return content
+
+    def edits() -> Iterator[Edit]:
+        for region in survey(content).regions:
+            for span in region.spans:
+                if span.kind == "link":
+                    label = region.content[span.label_start : span.label_end]
+                    new = change(label, span.href)
+                    if new is not None and new != label:
+                        yield from edit_region(region, span.label_start, span.label_end, new)
+
+    try:
+        return apply_edits(content, list(edits()))
+    except TooComplex:
+        return content
+
+
+def resolve_citations(
+    text: str, sources: Sequence[Source], *, cited: dict[int, None] | None = None
+) -> str:
+    """The text with each ``[n]`` outside code made a link to source n.
+
+    Numbers never change; an unknown one is dropped; a source without an address stays text.
+    ``cited`` collects the numbers in the order of their first use. Source: design, decision 8.
+    """
+    by_number = {source.n: source for source in sources}
+    found = list(_CITATION.finditer(text))
+    if not found:
+        return text
+    closed = _closed_ranges(text)
+    edits = []
+    for match in found:
+        start, end = match.start(), match.end()
+        if any(low < end and match.end("space") < high for low, high in closed):
+            continue
+        before = text[max(0, match.end("space") - 40) : match.end("space")]
+        if _CODE_BEFORE.search(before):
+            continue
+        numbers = [int(n) for n in re.findall(r"\d+", match["list"] or match["wide"])]
+        links = [_link(n, by_number, cited) for n in dict.fromkeys(numbers) if n in by_number]
+        space = match["space"] if links else ""
+        edits.append((start, end, space + ", ".join(links)))
+    return apply_edits(text, edits)
+
+
+def _link(n: int, by_number: Mapping[int, Source], cited: dict[int, None] | None) -> str:
+    if cited is not None:
+        cited[n] = None
+    url = by_number[n].url
+    return f"[{n}]({markdown_destination(url)})" if url else f"[{n}]"
+
+
+def _closed_ranges(text: str) -> Iterable[tuple[int, int]]:
+    """Code, links, images, HTML and definitions: where ``[n]`` is something else."""
+    try:
+        seen = survey(text)
+    except TooComplex:
+        return [(0, len(text))]
+    ranges = [*seen.code, *seen.html, *((d.start, d.end) for d in seen.definitions)]
+    for region in seen.regions:
+        for span in region.spans:
+            if span.kind != "link" or not region.content[span.start : span.end].endswith("]"):
+                ranges.extend(region.source_ranges(span.start, span.end))
+    return ranges
