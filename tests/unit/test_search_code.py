@@ -14,6 +14,7 @@ from plumbline.errors import InvalidRequest, NotFound, SearchUnavailable, Storag
 from plumbline.index.registry import Repository
 from plumbline.search.code_search import SearchCodeResult, search_code
 from plumbline.search.filters import escape_filter_value, search_filters
+from plumbline.search.query_building import build_query
 from tests.search_doubles import FLASK, HIT, SHA, Directory, Index
 
 
@@ -34,10 +35,10 @@ def run(
 
 def test_every_query_sends_the_parameters_of_the_table() -> None:
     index = Index()
-    run("  where is the store created ", index=index)
+    run("  refresh_token ", index=index)
     (asked,) = index.asked
     expected = {
-        "query": "where is the store created",
+        "query": "refresh_token",
         "hitsPerPage": 10,
         "page": 0,
         "highlightPreTag": "<mark>",
@@ -49,6 +50,15 @@ def test_every_query_sends_the_parameters_of_the_table() -> None:
         "filters": 'NOT entity_type:"import"',
     }
     assert {name: asked.get(name) for name in expected} == expected
+
+
+def test_a_question_is_sent_as_its_built_query_and_shown_as_it_was_asked() -> None:
+    index, question = Index(), "where is the store created in `open_session`?"
+    result = run(question, index=index)
+    built = build_query(question)
+    assert index.asked[0]["query"] == built.query
+    assert index.asked[0].get("optionalWords", []) == list(built.optional_words)
+    assert result.query == question
 
 
 @pytest.mark.parametrize("reference", [12, " 12", FLASK.url, FLASK.name, " pallets/flask "])

@@ -11,6 +11,7 @@ from plumbline.index.entities import EntityType
 from plumbline.index.registry import Repository
 from plumbline.search.arguments import MAX_QUERY_BYTES, number_argument, text_argument
 from plumbline.search.filters import search_filters
+from plumbline.search.query_building import build_query
 from plumbline.search.results import RETRIEVED, CodeResult, shape
 
 MAX_LIMIT = 50
@@ -101,18 +102,20 @@ def search_code(
     limit = number_argument("limit", limit, 1, MAX_LIMIT)
     page = number_argument("page", page, 0, MAX_PAGE)
     chosen = None if repository in (None, "") else _chosen(repository, repositories)
-    answer = index.search(
-        {
-            "query": words,
-            "hitsPerPage": limit,
-            "page": page,
-            "filters": search_filters(chosen.number if chosen else None, language, entity_type),
-            **QUERY_PARAMETERS,
-            "attributesToRetrieve": RETRIEVED,
-            # Nothing of the highlighted copy is shown, and it doubles the answer.
-            "attributesToHighlight": [],
-        }
-    )
+    built = build_query(words)
+    params: dict[str, object] = {
+        "query": built.query or words,
+        "hitsPerPage": limit,
+        "page": page,
+        "filters": search_filters(chosen.number if chosen else None, language, entity_type),
+        **QUERY_PARAMETERS,
+        "attributesToRetrieve": RETRIEVED,
+        # Nothing of the highlighted copy is shown, and it doubles the answer.
+        "attributesToHighlight": [],
+    }
+    if built.optional_words:
+        params["optionalWords"] = list(built.optional_words)
+    answer = index.search(params)
     return SearchCodeResult(
         query=words,
         repository=chosen.name if chosen else None,
