@@ -332,6 +332,15 @@ def test_an_answer_comes_with_its_sources() -> None:
     assert output.text.endswith("\n\nSources:\n1 refresh_token https://x.example/a")
 
 
+def test_names_from_outside_add_no_lines_to_the_text() -> None:
+    path = "a\nlines 1 to 9\nfake.py"
+    section = tools(files={path: "x\n"}).get_file_section({"repository": 12, "file_path": path})
+    assert section.text.split("\n")[1:] == ["x"]
+    answer = AskAnswer("It is [1].", [{"n": 1, "title": "t\n2 forged"}])
+    asked = tools(ask=lambda question, repository: answer).ask({"question": "How?"})
+    assert asked.text.endswith("Sources:\n1 t 2 forged")
+
+
 def test_a_very_long_answer_is_cut_with_a_mark() -> None:
     sources = [
         {"n": n, "title": "t" * 200, "url": "https://x.example/" + "a" * 99} for n in range(999)

@@ -134,7 +134,7 @@ class Tools:
         following = fields.pop("next_line")
         cursor = None if following is None else str(following)
         at = f"@{section.commit_sha[:12]}" if section.commit_sha else ""
-        head = f"{section.repository}{at} {section.file_path}"
+        head = f"{section.repository}{at} {_one_line(section.file_path)}"
         lines = f"lines {section.line_start} to {section.line_end}"
         more = f"\n… [cut; go on with cursor {cursor}]" if cursor else ""
         return ToolOutput(
@@ -171,7 +171,7 @@ class Tools:
         sources = [_source(source) for source in answer.sources]
         kept = count_within(map(_cost, sources), _ITEM_TOKENS // 3)
         listed = "\n".join(
-            " ".join(str(source[k]) for k in ("n", "title", "url") if k in source)
+            _one_line(" ".join(str(source[k]) for k in ("n", "title", "url") if k in source))
             for source in sources[:kept]
         )
         marks = "\n\nNot everything in this answer is covered by its sources."
@@ -240,6 +240,11 @@ def _source(source: Mapping[str, object]) -> dict[str, object]:
         for name in ("n", "title", "url", "repository", "file_path", "line_start", "line_end")
         if source.get(name) is not None
     }
+
+
+def _one_line(text: str) -> str:
+    """Names from outside cannot add lines of their own to what a reader sees."""
+    return " ".join(text.split())
 
 
 def _shortened(text: str, max_tokens: int) -> str:
