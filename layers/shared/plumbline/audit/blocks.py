@@ -317,10 +317,10 @@ class BlockRewriter:
                     raise TooComplex
 
     def _as_code(self, region: Region, start: int, end: int, text: str) -> Iterator[Edit]:
-        # Beside another backtick its own would not be read as they are meant.
-        before = " " if region.content[start - 1 : start] == "`" else ""
-        after = " " if region.content[end : end + 1] == "`" else ""
-        yield from edit_region(region, start, end, f"{before}{code_span(text)}{after}")
+        if "`" in region.free_text().replace(region.content[start:end], "", 1):
+            # Beside a backtick that opens nothing, a new one might pair with it.
+            raise TooComplex
+        yield from edit_region(region, start, end, code_span(text))
 
     def _stray_text(self, seen: Survey) -> bool:
         """Whether text that no renderer should show as text looks like a link all the same."""

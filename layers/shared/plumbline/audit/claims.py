@@ -59,8 +59,9 @@ _ORPHANS = (
 )
 _NAMED_ORPHANS = (
     re.compile(
-        r"\b(?:according to|as (?:described|explained|noted|stated|reported) (?:in|by)|as per)"
-        rf"[ \t]+[^.;!?\n()]{{0,160}}?{STRIPPED_MARK}(?P<after>,[ \t]*)?",
+        r"(?P<comma>,[ \t]*)?\b(?:according to|as (?:described|explained|noted|stated|reported) "
+        rf"(?:in|by)|as per)[ \t]+[^.;!?\n()]{{0,160}}?{STRIPPED_MARK}(?P<after>,[ \t]*)?"
+        r"(?P<next>\w)?",
         re.IGNORECASE,
     ),
     re.compile(
@@ -86,10 +87,20 @@ def strip_dangling_attributions(content: str) -> str:
     "stripDanglingAttributions".
     """
     for pattern in _NAMED_ORPHANS:
-        content = pattern.sub("", content)
+        content = pattern.sub(_rejoined, content)
     for pattern in (*_ORPHANS, _ORPHAN_TITLE):
         content = pattern.sub("", content)
     return content.replace(STRIPPED_MARK, "")
+
+
+def _rejoined(match: re.Match[str]) -> str:
+    """What joins the text around an attribution: a capital where it began the sentence."""
+    groups = match.groupdict()
+    following = groups.get("next") or ""
+    if groups.get("comma"):
+        return f", {following}" if groups.get("after") else f" {following}" if following else ""
+    begins = not match.string[: match.start()].rstrip(" \t*_").rstrip("\n")[-1:].strip(".!?:")
+    return following.upper() if begins else following
 
 
 def strip_hallucinated_customer_sentences(

@@ -138,7 +138,7 @@ def is_generic(label: str, policy: AuditPolicy) -> bool:
 
 def plain_label(text: str) -> str:
     """A title as a link label: one line, no character that Markdown reads."""
-    return " ".join(re.sub(r"[\[\]<>`*_\\!&|~]", " ", text).split())[:200]
+    return " ".join(re.sub(r"[\[\]<>`*_\\!&~]", " ", text).split())[:200]
 
 
 def format_trace_line(label: str, url: str, decision: LinkDecision) -> str:
