@@ -77,7 +77,10 @@ class TextIndex:
 
     def remove(self, number: int) -> None:
         """Removes a document at the next commit."""
-        self._writer.delete_documents_by_term("number", number)
+        # delete_documents_by_term takes every int for a signed one, which no unsigned field holds.
+        self._writer.delete_documents_by_query(
+            tantivy.Query.term_query(self.schema, "number", number)
+        )
 
     def commit(self) -> tantivy.Searcher:
         """Publishes what was put and removed; a searcher over exactly that."""
