@@ -218,7 +218,8 @@ ASK = ToolDescription(
         "Get a written answer about this team's code, docs or products, with numbered sources. "
         "Every link, customer claim and code name in it was checked against those sources before "
         "it was sent; what no source has is marked uncertain. Use it for how, why and where "
-        "questions across files; use search_code when you want the code itself. Takes seconds."
+        "questions across files; use search_code when you want the code itself. Takes seconds. "
+        "Read a source with get_file_section."
     ),
     input_schema=_object(
         {
@@ -240,7 +241,18 @@ ASK = ToolDescription(
             "degraded": {"type": "array", "items": _TEXT},
             "sources": {
                 "type": "array",
-                "items": _object({"n": _NUMBER, "title": _TEXT, "url": _TEXT}, ["n", "title"]),
+                "items": _object(
+                    {
+                        "n": _NUMBER,
+                        "title": _TEXT,
+                        "url": _TEXT,
+                        "repository": _TEXT,
+                        "file_path": _TEXT,
+                        "line_start": _NUMBER,
+                        "line_end": _NUMBER,
+                    },
+                    ["n", "title"],
+                ),
             },
             "truncated": {
                 "type": "boolean",
