@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from plumbline.index.triggers import MAX_RECEIVES
 from tests.unit.template import PARAMETERS, RESOURCES, ROOT, TEMPLATE, of_type, properties
 
 FUNCTIONS = ("SearchFunction", "SuggestionsFunction", "IndexRepoFunction")
@@ -127,6 +129,8 @@ def test_one_bad_message_is_retried_alone_then_set_aside() -> None:
     queue = properties("IndexQueue")
     assert queue["VisibilityTimeout"] == 6 * properties("IndexRepoFunction")["Timeout"]
     assert queue["RedrivePolicy"]["deadLetterTargetArn"] == {"Fn::GetAtt": "IndexDeadLetters.Arn"}
+    # The indexer treats its last try otherwise: the two must mean the same one.
+    assert queue["RedrivePolicy"]["maxReceiveCount"] == MAX_RECEIVES
     assert properties("IndexDeadLetters")["MessageRetentionPeriod"] == 14 * 86_400
 
 
@@ -198,6 +202,22 @@ def _object_event(kind: str, key: str, reason: str) -> dict[str, Any]:
     ],
 )
 def test_what_starts_indexing(event: dict[str, Any], rules: list[str]) -> None:
+    assert _rules_for(event) == rules
+
+
+@pytest.mark.parametrize(
+    ("name", "rules"),
+    [
+        ("index_s3_eventbridge_created", ["ArchiveCreatedRule"]),
+        ("index_s3_eventbridge_deleted", ["ArchiveDeletedRule"]),
+        ("index_s3_eventbridge_expired", []),
+        ("index_reindex", ["ReindexRule"]),
+    ],
+)
+def test_what_real_events_start(name: str, rules: list[str]) -> None:
+    event = json.loads((ROOT / f"events/{name}.json").read_text())
+    if "bucket" in event["detail"]:
+        event["detail"]["bucket"]["name"] = {"Ref": "Bucket"}
     assert _rules_for(event) == rules
 
 
