@@ -239,7 +239,7 @@ def _from_object(
     archive = ArchiveObject(
         key,
         etag=str(item.get("etag") or item.get("eTag") or ""),
-        sequencer=str(item.get("sequencer") or ""),
+        sequencer=str(item.get("sequencer") or "").upper(),
     )
     # What happened to the object, not which message told it: the same upload may come through
     # EventBridge and as a direct notification.
