@@ -254,7 +254,7 @@ def is_binary(data: bytes) -> bool:
     if b"\0" in head:
         return True
     controls = len(head) - len(head.translate(None, _TEXT_CONTROLS))
-    return controls * 20 > len(head)
+    return controls > 4 and controls * 20 > len(head)
 
 
 def is_lfs_pointer(data: bytes) -> bool:

@@ -94,11 +94,14 @@ def build_documents(
     records: list[Record] = []
     ordinals: dict[tuple[str, str, str, int], int] = {}
     for file in files:
-        file_is_test = is_test(file.path)
+        # A name that is not UTF-8 arrives with surrogates in it, which JSON cannot carry.
+        path = file.path.encode("utf-8", "replace").decode()
+        file_is_test = is_test(path)
         for entity in file.entities:
-            record = _seed_fields(entity, file, repository_id, file_is_test)
+            record = _seed_fields(entity, path, repository_id, file_is_test)
+            record["language"] = file.language
             name = str(record["entity_name"])
-            key = (file.path, entity.entity_type, name, entity.line_start)
+            key = (path, entity.entity_type, name, entity.line_start)
             ordinals[key] = ordinals.get(key, 0) + 1
             record["objectID"] = object_id(repository_id, *key, ordinals[key])
             if entity.qualified_name != entity.name and entity.entity_type != "doc_section":
@@ -126,9 +129,7 @@ def content_hash(record: Record) -> str:
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _seed_fields(
-    entity: Entity, file: ParsedFile, repository_id: int, file_is_test: bool
-) -> Record:
+def _seed_fields(entity: Entity, path: str, repository_id: int, file_is_test: bool) -> Record:
     signature = _capped(entity.signature)
     label = f"{entity.kind_label}: {entity.qualified_name}"
     description = f"{label} — {entity.doc}" if entity.doc else label
@@ -136,7 +137,7 @@ def _seed_fields(
     return {
         "objectID": "",
         "repository_id": repository_id,
-        "file_path": file.path,
+        "file_path": path,
         "entity_type": entity.entity_type,
         "entity_name": _capped(entity.name),
         "description": _capped(description),
@@ -144,7 +145,7 @@ def _seed_fields(
         "return_type": _capped(entity.return_type) if entity.return_type else None,
         "line_start": entity.line_start,
         "line_end": entity.line_end,
-        "language": file.language,
+        "language": None,
         "signature": signature,
         "content": _content(entity, signature),
         "rank_weight": _RANK_WEIGHTS[entity.entity_type],

@@ -17,6 +17,8 @@ _Scope = tuple[str, bool]  # qualified name with its dot, and whether it is a cl
 
 _COMMENT = re.compile(r"#[^\n]*")
 _CHECK_EVERY = 256
+# ast cannot be stopped, and takes up to 600 bytes of memory for a byte of source.
+_MAX_AST_CHARS = 256_000
 
 
 class InvalidPython(Exception):
@@ -41,9 +43,11 @@ def parse_python(text: str, *, deadline: float) -> list[Entity]:
 def parse_python_or_recover(text: str, *, deadline: float) -> tuple[Sequence[Entity], str | None]:
     """A Python text's entities; beside them the reason when tree-sitter had to read it instead.
 
-    Python 2, templates and half-written files still give their definitions. Raises
-    ``ParseTimeout``.
+    Python 2, templates and half-written files still give their definitions. A text of more than
+    256,000 characters goes to tree-sitter at once. Raises ``ParseTimeout``.
     """
+    if len(text) > _MAX_AST_CHARS:
+        return parse_with_grammar("python", text, deadline), None
     try:
         return parse_python(text, deadline=deadline), None
     except InvalidPython as error:
