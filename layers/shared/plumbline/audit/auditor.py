@@ -166,7 +166,7 @@ class InlineStreamAuditor:
             # One fence, whole: code in every renderer, whatever it says.
             self._block_start = True
             return AuditedParagraph(piece.text, "kept")
-        text = piece.text.replace("\r\n", "\n").replace("\r", "\n")
+        text = _with_newlines(piece.text)
         joint = "" if self._block_start else piece.joint
         decisions: list[LinkDecision] = []
         reasons: dict[str, None] = {}
@@ -275,7 +275,7 @@ class InlineStreamAuditor:
         self._tail = (self._tail + content)[-MAX_TAIL:]
         if not content:
             return
-        self._names.read(content, self._references)
+        self._names.read(_with_newlines(content), self._references)
         for decision in decisions:
             if decision.action == "strip":
                 continue
@@ -300,3 +300,8 @@ class InlineStreamAuditor:
             item = f"- [{title}]({source.url})" if source.url else f"- {title}"
             lines.append(self._rewriter.rewrite(item, {}).text)
         return "\n\n".join((lines[0], "\n".join(lines[1:]))).rstrip() + "\n"
+
+
+def _with_newlines(text: str) -> str:
+    """The text with each line end as a newline, as every Markdown parser reads it."""
+    return text.replace("\r\n", "\n").replace("\r", "\n")

@@ -348,7 +348,18 @@ def _hidden_structure(region: Region) -> bool:
             return True
         if "\n" in inside and _FOOTNOTE.search(region.content):
             return True
+        if span.kind == "code" and "](" in inside and _in_brackets(region, span):
+            return True
     return False
+
+
+def _in_brackets(region: Region, code: Span) -> bool:
+    """Whether a bracket is open before the code: some look for its end before they see code."""
+    before = region.free_text()[: code.start]
+    return before.count("[") > before.count("]") or any(
+        span.kind in ("link", "image") and span.start < code.start < span.end
+        for span in region.spans
+    )
 
 
 def _merged(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:

@@ -197,6 +197,8 @@ def survey(text: str, references: References | None = None) -> Survey:
 
     Line ends must be ``\\n``. Raises ``TooComplex`` where positions cannot be told.
     """
+    if "\r" in text:
+        raise TooComplex
     env: MutableMapping[str, Any] = {"references": dict(references or {})}
     try:
         tokens = _READER.parse(text, env)
