@@ -3,11 +3,22 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 ROOT = Path(__file__).resolve().parent.parent
+
+
+@pytest.fixture(autouse=True, scope="session")
+def _observed() -> Iterator[None]:
+    """What the template gives every function, so that metrics are written in tests as well."""
+    patch = pytest.MonkeyPatch()
+    patch.setenv("POWERTOOLS_SERVICE_NAME", "plumbline")
+    patch.setenv("POWERTOOLS_METRICS_NAMESPACE", "Plumbline")
+    yield
+    patch.undo()
 
 
 @pytest.fixture(scope="session")

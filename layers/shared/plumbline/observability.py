@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from aws_lambda_powertools import Logger, Metrics
-from aws_lambda_powertools.metrics import MetricUnit
+from aws_lambda_powertools.metrics import MetricUnit, SchemaValidationError
 
 # Both read their service name and namespace from the POWERTOOLS_ variables themselves.
 logger = Logger(service=None, use_rfc3339=True)
@@ -31,8 +31,14 @@ def flush() -> None:
     body has run.
     """
     # Powertools warns of an empty set; an invocation that counted nothing is no mistake.
-    if metrics.provider.metric_set:
+    if not metrics.provider.metric_set:
+        return
+    try:
         metrics.flush_metrics()
+    except SchemaValidationError:
+        # Without POWERTOOLS_METRICS_NAMESPACE there are no metrics; the answer is not to be lost.
+        logger.exception("metrics not written")
+        metrics.clear_metrics()
 
 
 class Timings:

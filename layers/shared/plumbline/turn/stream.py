@@ -32,8 +32,9 @@ def stream_events(
             for event in _terminated(turn_id, events):
                 pending.put(event)
         finally:
-            flush()
+            # The reader is let go before anything else can fail.
             pending.put(_END)
+            flush()
 
     threading.Thread(target=work, name=f"turn-{turn_id}", daemon=True).start()
     number = 0
