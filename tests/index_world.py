@@ -6,7 +6,7 @@ from collections.abc import Callable, Mapping, Sequence
 from datetime import timedelta
 from typing import Any
 
-from plumbline.index.archive_source import ArchiveSource
+from plumbline.index.archive_source import ArchiveSource, Downloads
 from plumbline.index.download import Downloader
 from plumbline.index.indexer import Indexer, IndexSettings, Outcome
 from plumbline.index.manifests import Manifests
@@ -39,11 +39,15 @@ class NoRefresher:
 class World:
     """One repository's archives, the bucket, the index, the registry, the queue, and the clock."""
 
-    def __init__(self, settings: IndexSettings | None = None) -> None:
+    def __init__(
+        self, settings: IndexSettings | None = None, *, downloads: Downloads | None = None
+    ) -> None:
         self.clock, self.index, self.bucket = Clock(), RecordingIndex(), MemoryBucket()
         self.table, self.queue = MemoryTable(), Queue()
         self.registry = Registry(self.table, self.clock)
         self.settings = settings
+        self.downloads: Downloads = downloads or Downloader(())
+        self.hosts = ("github.com",) if downloads else ()
         self.remaining: Callable[[], float] = lambda: 900.0
         self.indexer = self.restart()
 
@@ -52,7 +56,7 @@ class World:
         self.indexer = Indexer(
             parts=RunParts(self.index, Manifests(self.bucket), self.bucket),
             registry=self.registry,
-            archives=ArchiveSource(self.bucket, Downloader(()), hosts=()),
+            archives=ArchiveSource(self.bucket, self.downloads, hosts=self.hosts),
             queue=self.queue,
             refresher=NoRefresher(),
             clock=self.clock,
@@ -132,6 +136,17 @@ class World:
 def python_files(names: Sequence[str], *, body: str = "return 1") -> dict[str, str | bytes]:
     """One file a function."""
     return {f"src/{name}.py": f"def {name}():\n    {body}\n" for name in names}
+
+
+class Countdown:
+    """Time that runs short after so many looks at it."""
+
+    def __init__(self, looks: int) -> None:
+        self.left = looks
+
+    def __call__(self) -> float:
+        self.left -= 1
+        return 900.0 if self.left > 0 else 59.0
 
 
 def later(world: World, seconds: float) -> None:

@@ -268,7 +268,7 @@ def test_a_person_deletes_the_archive(stack: Stack, algolia: AlgoliaServer) -> N
     assert left["KeyCount"] == 0
 
 
-def matches(rule: str, event: Mapping[str, Any]) -> bool:
+def matches(rule: str, event: Any) -> bool:
     """Whether a rule of the template matches an event, by moto's reading of patterns."""
     pattern = EventPattern.load(json.dumps(RULES[rule]))
     return bool(pattern.matches_event(event))

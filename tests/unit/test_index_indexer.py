@@ -12,7 +12,7 @@ from plumbline.index.indexer import IndexSettings
 from plumbline.index.requests import IndexRequest
 from plumbline.index.snapshots import Snapshots
 from tests.index_doubles import COMMIT, make_tar, unavailable
-from tests.index_world import URL, World, later, python_files
+from tests.index_world import URL, Countdown, World, later, python_files
 
 OTHER = "f" * 40
 
@@ -363,17 +363,6 @@ def test_a_run_that_lost_its_lease_stops_writing(world: World) -> None:
     assert world.repository.commit_sha == OTHER
 
 
-class Countdown:
-    """Time that runs short after so many looks at it."""
-
-    def __init__(self, looks: int) -> None:
-        self.left = looks
-
-    def __call__(self) -> float:
-        self.left -= 1
-        return 900.0 if self.left > 0 else 59.0
-
-
 def test_a_run_short_of_time_goes_on_in_another(world: World) -> None:
     names = [f"f{n:02d}" for n in range(30)]
     request = world.upload({**python_files(names), "z.png": b"\0"}, comment=COMMIT)
@@ -481,3 +470,8 @@ def test_a_run_that_dies_at_its_end_loses_nobodys_request(world: World) -> None:
     assert world.handle(first).status == "unchanged"
     assert [outcome.status for outcome in world.deliver()] == ["completed"]
     assert world.index.names() == {"beta"}
+
+
+def test_a_schedule_that_never_ends_is_stopped(world: World) -> None:
+    endless = IndexRequest("refresh", "r", "2026-03-01T02:00:00Z", hop=13)
+    assert world.handle(endless).status == "failed"

@@ -132,12 +132,13 @@ class Setting:
         return self.refresher.refresh(request, lambda: seconds)
 
 
-def test_a_branch_that_moved_is_asked_for_at_its_commit() -> None:
+@pytest.mark.parametrize("branch", [None, "main"])
+def test_a_branch_that_moved_is_asked_for_at_its_commit(branch: str | None) -> None:
     s = Setting(advertisement())
-    s.indexed(FLASK, OLD)
+    s.indexed(FLASK, OLD, branch)
     assert s.refresh() == 1
     (request,) = s.requests()
-    assert (request.url, request.ref, request.commit) == (FLASK, "main", NEW)
+    assert (request.url, request.ref, request.commit) == (FLASK, branch, NEW)
     assert request.event_id == f"refresh-1-{NEW}"
 
 

@@ -8,7 +8,6 @@ from typing import BinaryIO, Protocol
 
 from plumbline.errors import NotFound
 from plumbline.index.addresses import archive_address, is_commit
-from plumbline.index.download import Downloader
 from plumbline.index.requests import IndexRequest
 
 
@@ -31,10 +30,17 @@ class ArchiveBucket(Protocol):
         """The keys in the same folder, deeper ones left out."""
 
 
+class Downloads(Protocol):
+    """What fetches an archive from its host; see ``download``."""
+
+    def download(self, address: str, file: BinaryIO) -> int:
+        """The body of an address into a file; how many bytes it had."""
+
+
 @dataclass(frozen=True, slots=True)
 class Fetched:
     """What an archive in scratch space is: its ref and commit as far as they are told from
-    outside, and ``identity``, equal for equal content.
+    outside, and ``identity``, equal for equal content and empty where that cannot be told.
     """
 
     identity: str
@@ -53,7 +59,7 @@ class ArchiveSource:
     def __init__(
         self,
         bucket: ArchiveBucket,
-        downloader: Downloader,
+        downloader: Downloads,
         *,
         hosts: Sequence[str],
         max_bytes: int = 512 * 1024 * 1024,

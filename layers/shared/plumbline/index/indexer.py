@@ -117,6 +117,8 @@ class Indexer:
         leaves it as it is, after it was told.
         """
         if request.action == "refresh":
+            if request.hop > self._settings.max_hops:
+                return Outcome("failed", "there are too many repositories for one schedule")
             sent = self._refresher.refresh(request, remaining_seconds)
             return Outcome("completed", f"{sent} repositories have moved")
         lease = acquire(self._registry, request, self._clock)
@@ -160,11 +162,14 @@ class Indexer:
             fetched = self._archives.fetch(request, lease.entry.archive_key, file)
             reporter.tick()
             if self._unchanged(lease, request, fetched):
-                self._complete(lease, fetched, None)
-                return Outcome("unchanged", "the index is of this very archive")
+                return self._complete(lease, fetched, None)
             uploaded = lease.repository.name if fetched.key else None
             archive = open_archive(file, self._settings.archive, repository=uploaded)
             commit = archive.commit or fetched.commit or request.commit
+            # A branch's archive is known by its commit, and only once it is open.
+            fetched = replace(fetched, commit=commit, identity=fetched.identity or commit or "")
+            if self._unchanged(lease, request, fetched):
+                return self._complete(lease, fetched, None)
             run_id = request.run_id or uuid.uuid4().hex
             run = IndexRun(
                 self._parts,
@@ -177,14 +182,21 @@ class Indexer:
                 pace=Pace(remaining, self._sleep, self._monotonic, reporter.tick),
             )
             if not run.execute(archive, reporter.report):
-                token = lease.hand_over()
-                self._queue.send(with_lease(request, run_id=run_id, lease=token).message())
+                self._continue_later(lease, request, fetched, run_id)
                 return Outcome("continued", summary=run.summary)
         # Readers may still hold links into the commit before.
         kept = (lease.repository.commit_sha, commit)
         Snapshots(self._parts.snapshots).keep_only(lease.repository.number, kept)
-        self._complete(lease, replace(fetched, commit=commit), run.summary)
-        return Outcome("completed", summary=run.summary)
+        return self._complete(lease, fetched, run.summary)
+
+    def _continue_later(
+        self, lease: Lease, request: IndexRequest, fetched: Fetched, run_id: str
+    ) -> None:
+        onward = with_lease(request, run_id=run_id, lease=lease.hand_over())
+        if fetched.key is None and fetched.commit:
+            # The branch may move meanwhile; the saved place is in this commit's archive.
+            onward = replace(onward, commit=fetched.commit)
+        self._queue.send(onward.message())
 
     def _unchanged(self, lease: Lease, request: IndexRequest, fetched: Fetched) -> bool:
         return (
@@ -195,7 +207,8 @@ class Indexer:
             and lease.entry.archive_etag == _identity(fetched)
         )
 
-    def _complete(self, lease: Lease, fetched: Fetched, summary: RunSummary | None) -> None:
+    def _complete(self, lease: Lease, fetched: Fetched, summary: RunSummary | None) -> Outcome:
+        """The registry's last word on a run; without a summary the index stood already."""
         changes: dict[str, object] = {}
         if summary is not None:
             changes = {
@@ -206,6 +219,9 @@ class Indexer:
                 "files_skipped": dict(summary.skipped),
             }
         lease.complete(changes, archive_key=fetched.key, archive_etag=_identity(fetched))
+        if summary is None:
+            return Outcome("unchanged", "the index is of this very archive")
+        return Outcome("completed", summary=summary)
 
     def _delete(
         self, lease: Lease, request: IndexRequest, _remaining: Callable[[], float]

@@ -106,14 +106,15 @@ class BranchRefresher:
             return 0
         if found is None or found[1] == repository.commit_sha:
             return 0
-        branch, commit = found
+        commit = found[1]
         moved = IndexRequest(
             "index",
             # One id for one commit: an archive that was refused is not asked for every night.
             f"refresh-{repository.number}-{commit}",
             iso(self._clock(), timespec="seconds"),
             url=repository.url,
-            ref=branch,
+            # The default branch stays the default branch, whatever it is called next year.
+            ref=repository.branch,
             commit=commit,
         )
         self._queue.send(moved.message())
