@@ -326,22 +326,28 @@ def test_the_question_weighs_more_than_the_profile() -> None:
     scores = score_boosts(
         query="recommend for media",
         entities=("synonym",),
-        signals={"industry": "retail", "architecture_concepts": ("typo tolerance",)},
+        signals={"stack": "Go", "architecture_concepts": ("typo tolerance",), "brand": "nobody"},
         known=KNOWN,
         instance=INSTANCE,
     )
     assert scores == {
-        Entity("industry_tag", "retail"): 6,
         Entity("industry_tag", "media"): 12,
         Entity("product_tag", "Recommend"): 16,
         Entity("feature_tag", "synonyms"): 12,
-        Entity("feature_tag", "typo-tolerance"): 6,
+        Entity("language", "go"): 4,
     }
     assert optional_filters(scores) == [
-        ["feature_tag:synonyms<score=12>", "feature_tag:typo-tolerance<score=6>"],
-        ["industry_tag:media<score=12>", "industry_tag:retail<score=6>"],
+        ["feature_tag:synonyms<score=12>"],
+        ["industry_tag:media<score=12>"],
+        ["language:go<score=4>"],
         ["product_tag:Recommend<score=16>"],
     ]
+
+
+def test_several_values_of_one_attribute_stand_in_one_group_best_first() -> None:
+    scores = {Entity("customer", f"c{n}"): n for n in range(1, 9)}
+    [group] = optional_filters(scores)
+    assert group == [f"customer:c{n}<score={n}>" for n in (8, 7, 6, 5, 4)]
 
 
 def test_boosts_never_enter_the_query_and_hold_on_every_rung() -> None:
@@ -473,7 +479,7 @@ def test_a_code_hit_has_its_qualified_name_and_a_link_to_its_commit() -> None:
     assert source.title == "Session.reset (src/session.py)"
     assert source.url == "https://github.com/acme/shop/blob/abc123/src/session.py#L10-L12"
     assert source.repository == "acme/shop"
-    assert source.content == "def reset(self): ..."
+    assert source.content == "Python method: Session.reset — Start anew.\ndef reset(self): ..."
 
 
 @pytest.mark.parametrize(

@@ -25,22 +25,27 @@ def score_boosts(
     known: Mapping[str, Sequence[str]],
     instance: Instance,
 ) -> dict[Entity, int]:
-    """Each facet value to boost, with its score; the values are the index's own."""
+    """Each facet value to boost, with its score; the values are the index's own.
+
+    Where the question itself names a value of an attribute, the profile's values of it are left
+    out: a reader of one product asks about another one now and then.
+    """
     base = instance.retrieval.boosts
     known = {attribute: known[attribute] for attribute in base if attribute in known}
     scores: dict[Entity, int] = {}
+    for text in entities:
+        for attribute, values in known.items():
+            for value in match_values(text, values):
+                scores[Entity(attribute, value)] = base[attribute] * QUESTION_FACTOR
+    for entity in spot_entities(query, known):
+        scores[entity] = base[entity.attribute] * QUESTION_FACTOR
+    named = {entity.attribute for entity in scores}
     for name in SIGNALS:
         for text in _texts(signals.get(name)):
             for attribute in instance.signal(name).boosts:
                 for value in match_values(text, known.get(attribute, ())):
-                    _raise_score(scores, Entity(attribute, value), base[attribute])
-    for text in entities:
-        for attribute, values in known.items():
-            for value in match_values(text, values):
-                score = base[attribute] * QUESTION_FACTOR
-                _raise_score(scores, Entity(attribute, value), score)
-    for entity in spot_entities(query, known):
-        _raise_score(scores, entity, base[entity.attribute] * QUESTION_FACTOR)
+                    if attribute not in named:
+                        scores[Entity(attribute, value)] = base[attribute]
     return scores
 
 
@@ -67,10 +72,6 @@ def optional_filters(
 def _escaped(value: str) -> str:
     # A leading minus would bury the value instead.
     return "\\" + value if value.startswith("-") else value
-
-
-def _raise_score(scores: dict[Entity, int], entity: Entity, score: int) -> None:
-    scores[entity] = max(scores.get(entity, 0), score)
 
 
 def _texts(value: SignalValue | None) -> tuple[str, ...]:
