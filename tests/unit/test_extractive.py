@@ -103,3 +103,30 @@ def test_code_that_would_close_the_fence_is_not_shown() -> None:
 def test_extraction_needs_a_model() -> None:
     with pytest.raises(ModelUnavailable):
         ExtractiveModel().extract(ExtractionRequest("", "", (), {}, 0.0))
+
+
+@pytest.mark.parametrize(
+    ("question", "nearest"),
+    [
+        ("How are requests let in?", False),
+        ("gate admit", False),
+        ("Who is the president of France?", True),
+        ("?", False),
+    ],
+)
+def test_sources_that_do_not_hold_the_questions_words_are_called_the_nearest(
+    question: str, nearest: bool
+) -> None:
+    items = list(ExtractiveModel().stream(GenerationRequest("", question, (), (CODE,), 0.0)))
+    assert isinstance(items[0], TextDelta)
+    assert items[0].text.startswith("Nothing here answers this as it was asked.") is nearest
+
+
+def test_of_a_section_the_paragraph_that_shares_most_words_with_the_question_is_quoted() -> None:
+    section = Source(
+        1, "Setup", "# Setup\n\nInstall it first.\n\nThe cache is flushed every night.\n", "docs"
+    )
+    request = GenerationRequest("", "when is the cache flushed?", (), (section,), 0.0)
+    text = "".join(i.text for i in ExtractiveModel().stream(request) if isinstance(i, TextDelta))
+    assert "The cache is flushed every night. [1]" in text
+    assert "Install it" not in text

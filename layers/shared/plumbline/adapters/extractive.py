@@ -27,6 +27,12 @@ SENTENCES = 3
 _MAX_PASSAGE = 600
 _DESCRIPTION = re.compile(r"(?P<kind>[\w#+ /.-]{2,40}): (?P<name>.+?)(?: \N{EM DASH} (?P<doc>.+))?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9`*])")
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_FILLERS = frozenset(
+    ["about", "before", "does", "from", "happens", "have", "into", "show", "that", "their", "them"]
+).union(["there", "this", "what", "when", "where", "which", "will", "with", "work", "works"])
+_WORD = re.compile(r"\w+")
+_NOT_PROSE = ("#", "|", "<", ">", "![", "---", "===", "..", "```", "~~~")
 _FENCE_LANGUAGES = {"py": "python", "ts": "typescript", "tsx": "tsx", "js": "javascript"}
 _DOC_TYPES = frozenset({"docs", "customer_story", "pricing", "blog"})
 
@@ -46,14 +52,23 @@ class ExtractiveModel:
     def stream(self, request: GenerationRequest) -> Iterator[TextDelta | Finish]:
         """The answer, one paragraph a delta."""
         sources = _distinct(request.sources)[:SHOWN]
+        words = frozenset(_words(request.query))
+        if sources and not _covered(words, sources):
+            yield TextDelta("Nothing here answers this as it was asked. What comes nearest:\n\n")
         detailed, rest = sources[:DETAILED], sources[DETAILED:]
         for source in detailed:
-            for paragraph in _paragraphs(source):
+            for paragraph in _paragraphs(source, words):
                 yield TextDelta(f"{paragraph}\n\n")
         if rest:
             lines = "\n".join(f"- {_headline(source)}" for source in rest)
             yield TextDelta(f"See also:\n\n{lines}\n")
         yield Finish("stop", Usage())
+
+
+def _covered(words: frozenset[str], sources: Sequence[Source]) -> bool:
+    """Whether one source holds at least half of the question's own words."""
+    texts = (frozenset(_words(f"{source.title} {source.content}")) for source in sources)
+    return not words or any(2 * len(words & text) >= len(words) for text in texts)
 
 
 def _distinct(sources: Sequence[Source]) -> list[Source]:
@@ -74,12 +89,12 @@ def _inside(source: Source, other: Source) -> bool:
     return other.line_start <= source.line_start and last <= other_last
 
 
-def _paragraphs(source: Source) -> Iterator[str]:
+def _paragraphs(source: Source, words: frozenset[str]) -> Iterator[str]:
     description, body = _split(source)
     doc = description["doc"] if description else None
     yield _headline(source) + (f" {_plain_sentence(doc)}" if doc else "")
     if source.source_type in _DOC_TYPES or _is_prose(source):
-        passage = _passage(body, doc)
+        passage = _passage(body, doc, words)
         if passage:
             yield f"{passage} [{source.n}]"
     else:
@@ -131,9 +146,11 @@ def _signature(body: str) -> str:
     return "" if "```" in text else text
 
 
-def _passage(body: str, doc: str | None) -> str:
-    """The first sentences of a section that its description has not given already."""
-    text = " ".join(_prose_lines(body))
+def _passage(body: str, doc: str | None, words: frozenset[str]) -> str:
+    """The sentences of the section's paragraph that shares most words with the question, but for
+    the one that its description has given already; the first paragraph where none does better.
+    """
+    text = max(_prose(body), key=lambda each: len(words & frozenset(_words(each))), default="")
     sentences = [s for s in _SENTENCE.split(text) if s.strip() and s.strip() != (doc or "").strip()]
     passage = ""
     for sentence in sentences[:SENTENCES]:
@@ -143,22 +160,26 @@ def _passage(body: str, doc: str | None) -> str:
     return passage
 
 
-def _prose_lines(body: str) -> Iterator[str]:
-    """The first paragraph's lines: no headings, fences, tables, HTML or list marks."""
-    fenced = seen = False
-    for line in body.split("\n"):
+def _prose(body: str) -> Iterator[str]:
+    """The paragraphs, each on one line: no headings, fences, tables, HTML, rules or directives."""
+    fenced = False
+    lines: list[str] = []
+    for line in [*body.split("\n"), ""]:
         text = line.strip()
         if text.startswith(("```", "~~~")):
             fenced = not fenced
-            continue
-        if fenced or text.startswith(("#", "|", "<", ">", "![", "---", "===", "..")):
-            continue
-        if not text:
-            if seen:
-                return
-            continue
-        seen = True
-        yield text
+        passed_over = fenced or text.startswith(_NOT_PROSE)
+        if text and not passed_over:
+            lines.append(text)
+        elif lines:
+            yield " ".join(lines)
+            lines = []
+
+
+def _words(text: str) -> list[str]:
+    """Words that carry meaning, plural or not, code names split into theirs."""
+    words = _WORD.findall(_HUMP.sub(" ", text).replace("_", " ").lower())
+    return [word.removesuffix("s") for word in words if len(word) > 3 and word not in _FILLERS]
 
 
 def _is_prose(source: Source) -> bool:

@@ -41,7 +41,7 @@ def source_from_hit(number: int, hit: Mapping[str, object]) -> Source:
     return Source(
         n=number,
         title=_title(hit, path),
-        content=_text(hit, "content") or _text(hit, "description") or "",
+        content=_content(hit),
         source_type=_source_type(hit),
         url=url,
         file_path=path,
@@ -51,6 +51,14 @@ def source_from_hit(number: int, hit: Mapping[str, object]) -> Source:
         commit_sha=commit,
         customer=_text(hit, "customer"),
     )
+
+
+def _content(hit: Mapping[str, object]) -> str:
+    """What the record is, in its description's words, above its text: a signature alone does not
+    say that it is a method, nor of what.
+    """
+    description, text = _text(hit, "description"), _text(hit, "content")
+    return "\n".join(part for part in (description, text) if part)
 
 
 def _title(hit: Mapping[str, object], path: str | None) -> str:
