@@ -17,14 +17,25 @@ import time
 import zipfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Protocol
 
 import pytest
+
+from devstack.aws import CREDENTIALS
+from devstack.redis_server import RedisServer
+from devstack.stack import API_KEY, key_hash
 
 ROOT = Path(__file__).resolve().parents[2]
 CACHE = ROOT / "build" / "aws-sam-cli"
 PRELUDE_END = b"\0" * 8
 
 Invoke = Callable[[object], tuple[int, bytes]]
+
+
+class Run(Protocol):
+    """Starts the emulator on a function's folder, with further variables."""
+
+    def __call__(self, task_root: Path, **environ: str) -> Invoke: ...
 
 
 def _unavailable(reason: str) -> None:
@@ -78,10 +89,10 @@ def _pin() -> str:
 
 
 @pytest.fixture
-def run_emulator(emulator: Path, tmp_path: Path) -> Iterator[Callable[[Path], Invoke]]:
+def run_emulator(emulator: Path, tmp_path: Path) -> Iterator[Run]:
     started: list[subprocess.Popen[bytes]] = []
 
-    def run(task_root: Path) -> Invoke:
+    def run(task_root: Path, **environ: str) -> Invoke:
         bootstrap = tmp_path / "bootstrap"
         bootstrap.write_text(
             "#!/bin/sh\n"
@@ -89,7 +100,8 @@ def run_emulator(emulator: Path, tmp_path: Path) -> Iterator[Callable[[Path], In
             f"export PYTHONPATH={ROOT / 'layers/shared'}\n"
             f"export LAMBDA_TASK_ROOT={task_root} LAMBDA_RUNTIME_DIR=/var/runtime\n"
             "export _HANDLER=handler.handler\n"
-            f"exec {ROOT / 'functions/search/stream.sh'} python3 bootstrap.py\n"
+            + "".join(f"export {name}='{value}'\n" for name, value in environ.items())
+            + f"exec {ROOT / 'functions/search/stream.sh'} python3 bootstrap.py\n"
         )
         bootstrap.chmod(0o755)
         port = _free_port()
@@ -138,7 +150,7 @@ def _invoke(port: int, event: object) -> tuple[int, bytes]:
     return answer.status, body
 
 
-def test_streamed_responses_are_accepted(run_emulator: Callable[[Path], Invoke]) -> None:
+def test_streamed_responses_are_accepted(run_emulator: Run) -> None:
     invoke = run_emulator(Path(__file__).parent / "streaming_function")
 
     status, answer = invoke(
@@ -171,11 +183,43 @@ def test_streamed_responses_are_accepted(run_emulator: Callable[[Path], Invoke])
     assert pids[0] == pids[1]
 
 
-def test_a_handler_that_cannot_be_loaded_says_why(
-    run_emulator: Callable[[Path], Invoke], tmp_path: Path
-) -> None:
+def test_a_handler_that_cannot_be_loaded_says_why(run_emulator: Run, tmp_path: Path) -> None:
     (tmp_path / "handler.py").write_text("import nowhere_to_be_found\n")
     _, answer = run_emulator(tmp_path)({})
     error = json.loads(answer)
     assert error["errorType"] == "Runtime.ImportModuleError"
     assert "nowhere_to_be_found" in error["errorMessage"]
+
+
+def test_the_search_function_itself(run_emulator: Run) -> None:
+    redis = RedisServer()
+    try:
+        invoke = run_emulator(
+            ROOT / "functions/search",
+            REDIS_URL=redis.url,
+            API_KEY_HASHES=key_hash(API_KEY),
+            ALGOLIA_APP_ID="APP",
+            ALGOLIA_SEARCH_API_KEY="key",
+            ALGOLIA_URL="http://127.0.0.1:9",  # nothing listens there
+            **CREDENTIALS,
+            LOG_LEVEL="CRITICAL",
+        )
+        answers = {
+            name: invoke(json.loads((ROOT / f"events/{name}.json").read_text()))[1]
+            for name in ("search", "search_without_key", "health")
+        }
+    finally:
+        redis.stop()
+    print(answers)
+    parts = {name: answer.partition(PRELUDE_END) for name, answer in answers.items()}
+    heads = {name: json.loads(head) for name, (head, _, _) in parts.items()}
+    assert {name: head["statusCode"] for name, head in heads.items()} == {
+        "search": 200,
+        "search_without_key": 401,
+        "health": 503,
+    }
+    assert heads["search"]["headers"]["content-type"] == "text/event-stream; charset=utf-8"
+    events = [line for line in parts["search"][2].splitlines() if line.startswith(b"event: ")]
+    assert events[0] == b"event: pulse"
+    assert events[-1] == b"event: error"  # search is unavailable, and the reader is told
+    assert json.loads(parts["search_without_key"][2])["error"]["code"] == "unauthorized"
