@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.turn.needs_context import needs_context
+from plumbline.turn.generation import Message
+from plumbline.turn.needs_context import needs_context, with_previous_question
 
 
 @pytest.mark.parametrize(
@@ -98,3 +99,12 @@ def test_questions_that_stand_alone_by_design_seldom_wait(
     questions = [row.get(field) or row["question"] for row in rows]
     waiting = [question for question in questions if needs_context(question)]
     assert len(waiting) <= at_most * len(questions), waiting
+
+
+def test_a_follow_up_without_a_model_takes_the_last_question_along() -> None:
+    history = [
+        Message("user", "How do I reset\na session?"),
+        Message("assistant", "Call reset."),
+    ]
+    assert with_previous_question("and in Go?", history) == "How do I reset a session? and in Go?"
+    assert with_previous_question("and in Go?", []) == "and in Go?"

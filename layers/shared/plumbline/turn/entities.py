@@ -8,6 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 _WORD = re.compile(r"\w+(?:['’]\w+)?|\+\+|#")
 
@@ -56,13 +57,13 @@ def spot_entities(text: str, known: Mapping[str, Sequence[str]]) -> tuple[Entity
     counts only where it is written as a name, or after a cue ("in go").
     """
     tokens = _tokens(text)
+    places = _places_by_stem(tokens)
     found: dict[Entity, int] = {}
     for attribute, values in known.items():
         for value in values:
             wanted = _stems(value)
-            if not wanted or (len(wanted) == 1 and wanted[0] in _NO_VALUES):
-                continue
-            if any(_names(tokens, start, len(wanted)) for start in _places(tokens, wanted)):
+            starts = _starts(wanted, tokens, places)
+            if any(_names(tokens, start, len(wanted)) for start in starts):
                 found[Entity(attribute, value)] = len(wanted)
     return tuple(sorted(found, key=lambda entity: (-found[entity], entity.attribute, entity.value)))
 
@@ -73,16 +74,13 @@ def match_values(text: str, values: Sequence[str]) -> tuple[str, ...]:
     The value's words stand in the text, or the text's words, two at least, stand in the value.
     """
     tokens = _tokens(text)
-    stems = [token.folded for token in tokens]
-    matched = []
-    for value in values:
-        wanted = _stems(value)
-        if not wanted or (len(wanted) == 1 and wanted[0] in _NO_VALUES):
-            continue
-        inside = len(stems) > 1 and _places_of(wanted, stems)
-        if wanted == stems or _places(tokens, wanted) or inside:
-            matched.append(value)
-    return tuple(matched)
+    stems = tuple(token.folded for token in tokens)
+    places = _places_by_stem(tokens)
+    return tuple(
+        value
+        for value in values
+        if _starts(_stems(value), tokens, places) or _inside(stems, _stems(value))
+    )
 
 
 def _tokens(text: str) -> list[_Token]:
@@ -105,8 +103,11 @@ def _tokens(text: str) -> list[_Token]:
     return tokens
 
 
-def _stems(value: str) -> list[str]:
-    return [token.folded for token in _tokens(value)]
+@lru_cache(maxsize=16_384)
+def _stems(value: str) -> tuple[str, ...]:
+    """The value's words as they are compared; none for a value that says nothing."""
+    stems = tuple(token.folded for token in _tokens(value))
+    return () if len(stems) == 1 and stems[0] in _NO_VALUES else stems
 
 
 def _stem(word: str) -> str:
@@ -121,17 +122,32 @@ def _stem(word: str) -> str:
     return folded
 
 
-def _places(tokens: Sequence[_Token], wanted: Sequence[str]) -> list[int]:
-    return _places_of([token.folded for token in tokens], wanted)
+def _places_by_stem(tokens: Sequence[_Token]) -> dict[str, list[int]]:
+    places: dict[str, list[int]] = {}
+    for place, token in enumerate(tokens):
+        places.setdefault(token.folded, []).append(place)
+    return places
 
 
-def _places_of(stems: Sequence[str], wanted: Sequence[str]) -> list[int]:
-    size = len(wanted)
+def _starts(
+    wanted: tuple[str, ...], tokens: Sequence[_Token], places: Mapping[str, list[int]]
+) -> list[int]:
+    """Where the wanted words stand in a row."""
+    if not wanted:
+        return []
     return [
         start
-        for start in range(len(stems) - size + 1)
-        if list(stems[start : start + size]) == list(wanted)
+        for start in places.get(wanted[0], ())
+        if tuple(token.folded for token in tokens[start : start + len(wanted)]) == wanted
     ]
+
+
+def _inside(stems: tuple[str, ...], value: tuple[str, ...]) -> bool:
+    """Whether the text, two words at least, stands in the value."""
+    size = len(stems)
+    return size > 1 and any(
+        value[start : start + size] == stems for start in range(len(value) - size + 1)
+    )
 
 
 def _names(tokens: Sequence[_Token], start: int, size: int) -> bool:

@@ -6,7 +6,9 @@ Source: design, decisions 2 and 4.
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 
+from plumbline.turn.generation import Message
 from plumbline.turn.phrases import plain_words
 
 _FILLER = re.compile(r"^(?:(?:btw|by the way|well|hmm+|ah|oh|great|thanks|thank you)[,.!]+\s*)+")
@@ -113,6 +115,15 @@ def needs_context(query: str, *, has_history: bool = True) -> bool:
     if reference is None:
         return False
     return not _stands_for_own_words(query, text, reference)
+
+
+def with_previous_question(query: str, history: Sequence[Message]) -> str:
+    """The reader's last question and this one: what a follow-up's keywords are without a model.
+
+    The raw words stay the query; these serve the ladder's last rung, where words are optional.
+    """
+    previous = next((m.content for m in reversed(history) if m.role == "user"), "")
+    return " ".join(f"{previous} {query}".split())
 
 
 def _stands_for_own_words(query: str, text: str, reference: re.Match[str]) -> bool:

@@ -21,7 +21,8 @@ def contains_phrase(text: str, phrase: str) -> bool:
 
 def first_phrase(text: str, phrases: tuple[str, ...]) -> str | None:
     """The first of ``phrases`` that stands in ``text``."""
-    return next((phrase for phrase in phrases if contains_phrase(text, phrase)), None)
+    words = plain_words(text)
+    return next((phrase for phrase in phrases if _pattern(phrase).search(words)), None)
 
 
 @lru_cache(maxsize=2_048)

@@ -18,7 +18,7 @@ _TAG = re.compile(r"</?[a-zA-Z!?][^<>]*>?")
 _ADDRESS = re.compile(
     r"(?:[a-z][a-z0-9+.-]{1,20}:(?://|\\\\)|//|www\.|mailto:|javascript:|data:)\S*", re.I
 )
-_EMAIL = re.compile(r"[\w.+-]+@[\w-]+(?:\.[\w-]+)+")
+_EMAIL = re.compile(r"(?<![\w.+-])[\w.+-]{1,64}@[\w-]{1,63}(?:\.[\w-]{1,63})+")
 # A bare host is turned into a link by renderers that look for them; without its dots it is not.
 _PAGE = re.compile(r"(?<![\w.])(?:[\w-]{1,63}\.)+[^\W\d_]{2,24}[:/?#]\S*")
 _DOT = re.compile(r"(?<=[\w-])\.(?=[^\W\d_])")

@@ -13,7 +13,7 @@ from plumbline.turn.entities import match_values
 from plumbline.turn.facets import FacetValues
 from plumbline.turn.hits import source_from_hit
 from plumbline.turn.ladder import Rung, Strategy, build_ladder, cut_query
-from plumbline.turn.phrases import contains_phrase
+from plumbline.turn.phrases import first_phrase
 from plumbline.turn.session import SignalValue
 
 # Pricing sources stand behind the best few, so that neither drives the other out.
@@ -156,7 +156,7 @@ def is_about_pricing(query: str, architecture_concepts: SignalValue, instance: I
         else architecture_concepts
     )
     markers = instance.retrieval.pricing.markers
-    return any(contains_phrase(text, marker) for text in (query, *concepts) for marker in markers)
+    return any(first_phrase(text, markers) for text in (query, *concepts))
 
 
 def inject_pricing_if_needed(
