@@ -8,49 +8,46 @@ sections of that version's page are the relevant ones. Source: seed 003, "Valida
 from __future__ import annotations
 
 import math
+import os
 import statistics
-from collections import Counter, defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, get_args
+from typing import Any
 
 from devstack.algolia_server import AlgoliaServer
-from evals.versioned_docs import NEWEST, Page, all_records, by_place, documentation, load_pages
+from evals.answer_rubric import compare
+from evals.boost_questions import GROUPS, ROUNDS, Question, make_questions
+from evals.versioned_docs import Page, all_records, documentation, load_pages
 from plumbline.adapters.algolia import AlgoliaIndex
 from plumbline.index.index_settings import INDEX_SETTINGS
 from plumbline.instance import Instance, load_instance
 from plumbline.turn.customers import load_customer_directory
 from plumbline.turn.facets import FacetValues
+from plumbline.turn.generation import LanguageModel
 from plumbline.turn.retrieval import RetrievalOptions, SearchIndex, orchestrate_retrieval
 
-ROUNDS = 3
 DEPTH = 20
+GRADED_PER_GROUP = 10
 CUT = 5
-VERSIONS = ("v2", "v3", NEWEST)
-MAX_QUESTIONS = 60
+SOURCES = 8
 _BATCH = 1000
 
-Group = Literal["clean, own version", "clean, other version", "ambiguous version", "ambiguous area"]
-GROUPS: tuple[Group, ...] = get_args(Group)
-Signals = Mapping[str, str | tuple[str, ...]]
-
-
-@dataclass(frozen=True)
-class Question:
-    """One question in ``ROUNDS`` wordings; what its reader works with; the relevant records."""
-
-    group: Group
-    wordings: tuple[str, ...]
-    signals: Signals
-    relevant: frozenset[str]
+MEASURES = (
+    ("nDCG@5", "ndcg"),
+    ("MRR", "reciprocal_rank"),
+    (f"relevant in {SOURCES} sources", "in_answer"),
+)
 
 
 @dataclass(frozen=True)
 class Score:
-    """How well one wording was served."""
+    """How well one wording was served. ``in_answer``: 1 when a relevant record is among the
+    sources that an answer is written from.
+    """
 
     ndcg: float
     reciprocal_rank: float
+    in_answer: float
 
 
 class WithoutBoosts:
@@ -97,93 +94,57 @@ def measure(index: SearchIndex, pages: list[Page]) -> list[dict[str, Any]]:
     rows: list[dict[str, Any]] = []
     for group in GROUPS:
         rows += _rows(group, plain[group], boosted[group])
+    model = _grader()
+    if model is not None:
+        rows += grade_panels(index, questions, facets, instance, model)
     return rows
 
 
-def make_questions(pages: list[Page]) -> list[Question]:
-    """All questions: pages that stand in one place only, in several versions, in several areas."""
-    places = by_place(pages)
-    kinds = (*_clean(pages), _ambiguous_versions(places), _ambiguous_areas(pages))
-    return [question for kind in kinds for question in _spread(kind)]
-
-
-def _spread(questions: list[Question]) -> list[Question]:
-    """At most ``MAX_QUESTIONS`` of them, evenly."""
-    step = max(1.0, len(questions) / MAX_QUESTIONS)
-    return [questions[int(n * step)] for n in range(min(len(questions), MAX_QUESTIONS))]
-
-
-def _ambiguous_versions(places: Mapping[str, list[Page]]) -> list[Question]:
-    """The page stands in several versions; the reader works with one of them, each in turn."""
-    several = [versions for _, versions in sorted(places.items()) if len(versions) > 1]
-    questions = []
-    for number, versions in enumerate(several):
-        page = sorted(versions, key=lambda each: each.version)[number % len(versions)]
-        signals = {"product": page.version}
-        questions.append(Question("ambiguous version", _wordings(page), signals, _ids(page)))
-    return questions
-
-
-def _ambiguous_areas(pages: list[Page]) -> list[Question]:
-    """Pages of one title in several areas of one version (tools for servers, and for clients)."""
-    titles: dict[tuple[str, str], list[Page]] = defaultdict(list)
-    for page in pages:
-        titles[(page.version, page.title.casefold())].append(page)
-    questions = []
-    for _, same in sorted(titles.items()):
-        if len({page.area for page in same}) < 2:
-            continue
-        for page in same:
-            signals: Signals = {"product": page.version, "architecture_concepts": (page.area,)}
-            wordings = tuple(wording.replace(page.area, "") for wording in _wordings(page))
-            questions.append(Question("ambiguous area", wordings, signals, _ids(page)))
-    return questions
-
-
-def _clean(pages: list[Page]) -> tuple[list[Question], list[Question]]:
-    """A heading that no other page has, asked for by a reader of its version, and of another."""
-    counts = Counter(heading.casefold() for page in pages for heading in set(page.headings))
-    own: list[Question] = []
-    other: list[Question] = []
-    for page in pages:
-        unique = [h for h in page.headings if counts[h.casefold()] == 1 and len(h.split()) > 2]
-        relevant = frozenset(
-            str(record["objectID"])
-            for record in page.records
-            if unique and _is_under(record, unique[0])
+def grade_panels(
+    index: SearchIndex,
+    questions: list[Question],
+    facets: FacetValues,
+    instance: Instance,
+    model: LanguageModel,
+) -> list[dict[str, Any]]:
+    """The rubric's rows: a few answers of each group, written and graded by ``model``."""
+    rows = []
+    for group in GROUPS:
+        chosen = [question for question in questions if question.group == group]
+        cases = []
+        for question in chosen[:GRADED_PER_GROUP]:
+            options = RetrievalOptions(question.wordings[0], signals=question.signals)
+            before, after = (
+                orchestrate_retrieval(options, index=panel, facets=facets, instance=instance)
+                for panel in (WithoutBoosts(index), index)
+            )
+            reader = ", ".join(str(value) for value in question.signals.values())
+            cases.append((options.query, reader, before.sources, after.sources))
+        grades = compare(model, cases, instance, rounds=ROUNDS)
+        name = (
+            f"entity boosts, {group}, rubric of {grades.count} answers (1 to 5; "
+            f"two gradings differ by {grades.noise:.2f})"
         )
-        if not relevant:
-            continue
-        wordings = (
-            unique[0],
-            f"How is {unique[0]} done?",
-            f"Where is {unique[0]} explained for {page.title}?",
-        )
-        foreign = [version for version in VERSIONS if version != page.version]
-        wrong = foreign[len(other) % len(foreign)]
-        own.append(Question("clean, own version", wordings, {"product": page.version}, relevant))
-        other.append(Question("clean, other version", wordings, {"product": wrong}, relevant))
-    return own, other
+        rows.append(_row(name, grades.boosted, "", grades.plain))
+    return rows
 
 
-def _wordings(page: Page) -> tuple[str, ...]:
-    """Three ways to ask for a page, none of which names its version."""
-    first = next((heading for heading in page.headings), page.title)
-    return (
-        f"How does {page.title} work?",
-        page.description or page.title,
-        f"Where is {first} of {page.title} explained?",
+def _grader() -> LanguageModel | None:
+    key = os.environ.get("GEMINI_API_KEY")
+    if not key:
+        return None
+    from plumbline.adapters.gemini import GeminiModel
+    from plumbline.settings import SearchSettings
+
+    settings = SearchSettings.from_environment(os.environ)
+    return GeminiModel(
+        key,
+        answer_model=settings.gemini_answer_model,
+        extract_model=settings.gemini_answer_model,
+        api_version=settings.gemini_api_version,
+        base_url=settings.gemini_base_url,
+        extract_timeout=60.0,
     )
-
-
-def _is_under(record: Mapping[str, object], heading: str) -> bool:
-    path = record.get("heading_path")
-    parts = path if isinstance(path, list) else []
-    return heading in (record.get("entity_name"), *parts)
-
-
-def _ids(page: Page) -> frozenset[str]:
-    return frozenset(str(record["objectID"]) for record in page.records)
 
 
 def _panel(
@@ -206,13 +167,17 @@ def score(found: Sequence[str], relevant: frozenset[str]) -> Score:
     gains = [1.0 / math.log2(rank + 2) for rank, oid in enumerate(found[:CUT]) if oid in relevant]
     ideal = sum(1.0 / math.log2(rank + 2) for rank in range(min(CUT, len(relevant))))
     first = next((rank for rank, oid in enumerate(found, 1) if oid in relevant), None)
-    return Score(sum(gains) / ideal, 1.0 / first if first else 0.0)
+    return Score(
+        sum(gains) / ideal,
+        1.0 / first if first else 0.0,
+        1.0 if first and first <= SOURCES else 0.0,
+    )
 
 
 def _rows(group: str, plain: list[list[Score]], boosted: list[list[Score]]) -> list[dict[str, Any]]:
     rows = []
     count = len(plain[0])
-    for measure_name, attribute in (("nDCG@5", "ndcg"), ("MRR", "reciprocal_rank")):
+    for measure_name, attribute in MEASURES:
         a = [statistics.fmean(getattr(each, attribute) for each in scores) for scores in plain]
         b = [statistics.fmean(getattr(each, attribute) for each in scores) for scores in boosted]
         deltas = [after - before for before, after in zip(a, b, strict=True)]

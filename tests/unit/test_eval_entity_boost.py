@@ -11,7 +11,8 @@ from typing import Any
 import pytest
 
 from evals.answer_rubric import PARTS, compare
-from evals.entity_boost import GROUPS, WithoutBoosts, make_questions, score
+from evals.boost_questions import GROUPS, make_questions
+from evals.entity_boost import WithoutBoosts, score
 from evals.versioned_docs import by_place, load_pages
 from plumbline.instance import load_instance
 from plumbline.sources import Source
