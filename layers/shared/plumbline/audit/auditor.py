@@ -26,7 +26,7 @@ from plumbline.audit.links import (
     plain_label,
     resolve_citations,
 )
-from plumbline.audit.markdown import fenced
+from plumbline.audit.markdown import Survey, fenced
 from plumbline.audit.paragraphs import ParagraphSplitter, Piece, leaves_open
 from plumbline.audit.unverified import UnverifiedNames, addresses_in
 from plumbline.policy import AuditPolicy
@@ -79,6 +79,7 @@ class InlineStreamAuditor:
         self._splitter = ParagraphSplitter()
         self._references: dict[str, Mapping[str, Any]] = {}
         self._tail = ""
+        self._seen: Survey | None = None
         self._lender: Lender = NO_LENDER
         self._block_start = True
         self._shown = False
@@ -234,6 +235,7 @@ class InlineStreamAuditor:
             return text, [], True
         for label, definition in result.definitions.items():
             self._references.setdefault(label, definition)
+        self._seen = None if prefix else result.survey
         kept = [d for d in result.decisions if d.action == "keep"]
         return result.text[len(prefix) :], kept, False
 
@@ -275,7 +277,7 @@ class InlineStreamAuditor:
         self._tail = (self._tail + content)[-MAX_TAIL:]
         if not content:
             return
-        self._names.read(_with_newlines(content), self._references)
+        self._names.read(_with_newlines(content), self._references, self._seen)
         for decision in decisions:
             if decision.action == "strip":
                 continue

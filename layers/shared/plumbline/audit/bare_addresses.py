@@ -19,7 +19,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # What may stand in an address that every renderer ends at the same place.
 _PLAIN_URL = re.compile(r"[A-Za-z0-9\-._~:/?#@$&+,=%()]+\Z")
 # After a host without a path anything else is, for one renderer or another, part of the host.
-_AFTER_HOST = ".,)!?:;"
+_AFTER_HOST = ".,)!?:;\""
 _TRAILING = ".,)!?:;*_\"'"
 _ENTITY = re.compile(r"&[A-Za-z0-9#]+;")
 _ENTITY_END = re.compile(r"&[A-Za-z0-9]+;\Z")
@@ -87,7 +87,7 @@ def ends_everywhere(text: str, start: int, end: int) -> bool:
         after += 1
     if after < len(text) and not (text[after] in " \t\n" or (text[after] == "<" and has_path)):
         return False
-    return has_path or end == after or text[end] in _AFTER_HOST
+    return has_path or not text[end:after].strip(_AFTER_HOST)
 
 
 def emails(text: str) -> Iterator[tuple[int, int]]:

@@ -166,10 +166,12 @@ class ClaimChecker:
         found = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
         return re.compile(rf"(?<![\w-])(?:{found})(?![\w-])", re.IGNORECASE)
 
-    @property
-    def looks_for_names(self) -> bool:
-        """Whether there is anything that makes a name a customer's."""
-        return self.cue is not None or self.directory is not None
+    def may_name(self, content: str) -> bool:
+        """Whether anything in the content could make a name a customer's."""
+        return bool(
+            (self.cue is not None and self.cue.search(content))
+            or (self.directory is not None and self.directory.search(content))
+        )
 
     def naming(self, folded: str) -> list[Source]:
         """The sources that name a company."""
@@ -287,7 +289,7 @@ def remove_customer_claims(
     """
     reasons: list[str] = []
     lender = before
-    if not checker.looks_for_names:
+    if not before.text and not checker.may_name(content):
         return content, reasons, NO_LENDER
 
     def unwanted(sentence: Sentence) -> bool:

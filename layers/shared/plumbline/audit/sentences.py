@@ -19,9 +19,8 @@ from plumbline.audit.markdown import (
 
 _END = re.compile(r"[.!?…。！？]+[\"')\]*_”’\x00]*(?=\s|\Z)|\n(?=\s*\n)")
 _ABBREVIATION = re.compile(
-    r"(?:\b(?:e\.g|i\.e|etc|vs|cf|approx|no|fig|mr|mrs|ms|dr|prof|inc|ltd|co|corp|st|al|u\.s"
-    r"|[A-Z]))\.\Z",
-    re.IGNORECASE,
+    r"\b(?:[Ee]\.g|[Ii]\.e|etc|vs|cf|approx|[Nn]o|[Ff]ig|[Mm]rs?|[Mm]s|[Dd]r|[Pp]rof|[Ii]nc|[Ll]td"
+    r"|[Cc]o|[Cc]orp|[Ss]t|al|[Uu]\.[Ss]|[A-Z])\.\Z"
 )
 _CITATION = re.compile(r"[\d,; ]+")
 _MARKER_LINE = re.compile(r"[ \t>]*(?:[-*+]|\d{1,9}[.)]|#{1,6})?[ \t]*(?:[*_]{1,3})?[ \t]*\Z")
@@ -76,7 +75,9 @@ def sentences(text: str, references: References | None = None) -> Iterator[Sente
         free = region.free_text()
         start = 0
         for match in _END.finditer(free):
-            if match[0][0] == "." and _ABBREVIATION.search(free, max(0, start), match.start() + 1):
+            if match[0][0] == "." and _ABBREVIATION.search(
+                free[max(start, match.start() - 12) : match.start() + 1]
+            ):
                 continue
             if match.end() < len(free) and not _begins(free[match.end() :][:80]):
                 continue

@@ -6,11 +6,13 @@ import re
 from collections.abc import Iterator, Sequence
 
 from plumbline.audit.bare_addresses import explicit_addresses
-from plumbline.audit.markdown import References, TooComplex, survey
+from plumbline.audit.markdown import References, Survey, TooComplex, survey
 from plumbline.audit.values import Value, ValueSet, values
 from plumbline.sources import Source
 
 MAX_LISTED = 50
+MAX_READ = 64 * 1024
+_NOTEWORTHY = re.compile(r"[\d`_(]|\w\.\w|[a-z][A-Z]")
 
 # CamelCase, dotted, snake_case and call() names in running text.
 _CODE_NAME = re.compile(
@@ -19,6 +21,7 @@ _CODE_NAME = re.compile(
     r"|_{0,2}[A-Za-z][A-Za-z0-9]*(?:_[A-Za-z0-9]+)+_{0,2})(?![\w/-])"
 )
 _IN_TICKS = re.compile(r"`+([^`\n]+)`+")
+_DIGITS = re.compile(r"\d+(?:[.,]\d+)*")
 _NAME_PARTS = re.compile(r"[A-Za-z_][\w.]*")
 _NO_NAME = frozenset(("e.g", "i.e", "a.m", "p.m", "u.s"))
 
@@ -30,10 +33,10 @@ class UnverifiedNames:
         texts = [question]
         for source in sources:
             texts.extend((source.title, source.content, source.file_path or "", source.url or ""))
-        self._has_sources = bool(sources)
         self._text = "\n".join(texts)
         self._words: frozenset[str] | None = None
         self._values: ValueSet | None = None
+        self._digits: frozenset[str] | None = None
         self._lines = frozenset(
             float(line)
             for source in sources
@@ -47,18 +50,27 @@ class UnverifiedNames:
         """What was found so far, in the order of its first use, at most 50."""
         return tuple(self._found)[:MAX_LISTED]
 
-    def read(self, content: str, references: References | None = None) -> None:
-        """Takes one audited paragraph in."""
-        for item in self.missing(content, references):
+    def read(
+        self, content: str, references: References | None = None, seen: Survey | None = None
+    ) -> None:
+        """Takes one audited paragraph in; ``seen`` is its survey, if there is one already."""
+        for item in self.missing(content, references, seen):
             if len(self._found) >= MAX_LISTED:
                 return
             self._found.setdefault(item)
 
-    def missing(self, content: str, references: References | None = None) -> Iterator[str]:
+    def missing(
+        self, content: str, references: References | None = None, seen: Survey | None = None
+    ) -> Iterator[str]:
         """The numbers and code names of a text that neither sources nor question have."""
-        if not self._has_sources or len(content) > 64 * 1024:
+        if len(content) > MAX_READ or not _NOTEWORTHY.search(content):
             return
-        plain = _running_text(content, references)
+        if seen is None or seen.text != content:
+            try:
+                seen = survey(content, references)
+            except TooComplex:
+                return
+        plain = _running_text(seen)
         for name in code_names(content, plain):
             if not self._knows_name(name):
                 yield name
@@ -84,7 +96,12 @@ class UnverifiedNames:
             self._values = ValueSet.of(self._text)
         if not value.unit and not value.scaled and value.magnitude in self._lines:
             return True
-        return self._values.has(value, strict=False)
+        if self._values.has(value, strict=False):
+            return True
+        # The same digits in another dress: "401(k)" and "401k", a date and its parts.
+        if self._digits is None:
+            self._digits = frozenset(_DIGITS.findall(self._text))
+        return not value.scaled and all(d in self._digits for d in _DIGITS.findall(value.text))
 
     @staticmethod
     def _counts(value: Value) -> bool:
@@ -103,14 +120,10 @@ def code_names(content: str, plain: str) -> Iterator[str]:
             yield match[0]
 
 
-def _running_text(content: str, references: References | None) -> str:
+def _running_text(seen: Survey) -> str:
     """The text outside code, destinations and list numbers."""
-    try:
-        regions = survey(content, references).regions
-    except TooComplex:
-        return ""
     parts = []
-    for region in regions:
+    for region in seen.regions:
         chars = list(region.free_text())
         for span in region.spans:
             label = region.content[span.label_start : span.label_end]
