@@ -34,8 +34,8 @@ $(SAM_VENV)/.ready: requirements/sam.txt
 	@touch $@
 
 # ------------------------------------------------------------------ locked requirements
-# The managed runtime brings boto3 and what boto3 alone needs.
-OF_THE_RUNTIME := boto3 botocore jmespath s3transfer
+# The managed runtime brings boto3 and what it alone needs. (Powertools needs jmespath too.)
+OF_THE_RUNTIME := boto3 botocore s3transfer
 LOCK_FOR_LAMBDA = $(UV) pip compile --quiet --generate-hashes --no-emit-index-url --no-header \
   --python-version 3.13 --python-platform aarch64-manylinux2014 \
   $(addprefix --no-emit-package ,$(OF_THE_RUNTIME))

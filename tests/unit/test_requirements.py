@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import tomllib
+from importlib.metadata import PackageNotFoundError, requires
 from pathlib import Path
 
 import pytest
@@ -15,7 +16,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LAYER = ROOT / "layers/shared/requirements.txt"
 INDEX_REPO = ROOT / "functions/index_repo/requirements.txt"
 # The managed runtime's own; a second botocore beside its boto3 would not fit.
-OF_THE_RUNTIME = {"boto3", "botocore", "jmespath", "s3transfer"}
+OF_THE_RUNTIME = {"boto3", "botocore", "s3transfer"}
 LAMBDA = {
     "python_version": "3.13",
     "python_full_version": "3.13.0",
@@ -64,3 +65,27 @@ def test_the_indexing_function_brings_only_what_the_layer_lacks() -> None:
 
 def test_the_layer_leaves_boto3_to_the_runtime() -> None:
     assert not OF_THE_RUNTIME & set(_pinned(LAYER))
+
+
+def test_what_a_package_needs_comes_along() -> None:
+    """As the installed packages declare it: only the runtime's own may be missing."""
+    brought = set(_pinned(LAYER)) | set(_pinned(INDEX_REPO))
+    missing = {
+        (name, needed)
+        for name in brought
+        for needed in _needs(name)
+        if needed not in brought | OF_THE_RUNTIME
+    }
+    assert missing == set()
+
+
+def _needs(name: str) -> set[str]:
+    try:
+        lines = requires(name) or []
+    except PackageNotFoundError:  # only for another platform, or another Python
+        return set()
+    needed = [Requirement(line) for line in lines]
+    wanted = [
+        it for it in needed if it.marker is None or it.marker.evaluate(LAMBDA | {"extra": ""})
+    ]
+    return {canonicalize_name(it.name) for it in wanted}
