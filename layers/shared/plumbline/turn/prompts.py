@@ -112,6 +112,18 @@ def format_hits_for_llm(sources: Sequence[Source]) -> str:
     return "\n".join(_block(source, MAX_SOURCE_BYTES) for source in sources)
 
 
+def split_sources(text: str) -> tuple[str, str]:
+    """A prompt's instructions, and apart from them its sources between their marks, if any.
+
+    For a model that gives instructions and data different roles. Only this file writes the marks.
+    """
+    before, begin, rest = text.partition(f"\n{_BEGIN}\n")
+    sources, end, after = rest.rpartition(f"\n{_END}\n")
+    if not (begin and end):
+        return text, ""
+    return f"{before}\n{after}", f"{_BEGIN}\n{sources}\n{_END}"
+
+
 def _persona_lines(persona: str, instance: Instance, turn_count: int) -> list[str]:
     who = instance.personas.get(persona) or instance.personas[MAVERICK]
     brand = instance.brand
