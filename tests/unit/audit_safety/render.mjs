@@ -1,7 +1,6 @@
 // Reads a JSON array of Markdown texts on stdin; writes [{marked, remark}] with their HTML.
 import { text as readAll } from 'node:stream/consumers';
 import { Marked } from 'marked';
-import rehypeRaw from 'rehype-raw';
 import rehypeStringify from 'rehype-stringify';
 import remarkGfm from 'remark-gfm';
 import remarkParse from 'remark-parse';
@@ -13,8 +12,8 @@ const remark = unified()
   .use(remarkParse)
   .use(remarkGfm)
   .use(remarkRehype, { allowDangerousHtml: true })
-  .use(rehypeRaw)
-  .use(rehypeStringify);
+  .use(rehypeStringify, { allowDangerousHtml: true })
+  .freeze();
 
 const texts = JSON.parse(await readAll(process.stdin));
 
