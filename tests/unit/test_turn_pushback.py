@@ -7,8 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbline.instance import load_instance
+from plumbline.turn.denials import affirmed_words
 from plumbline.turn.evidence import is_evidenced
-from plumbline.turn.pushback import affirmed_words, apply_pushback, deny_signals, detect_pushback
+from plumbline.turn.pushback import apply_pushback, deny_signals, detect_pushback
 from plumbline.turn.session import SIGNALS, SessionState, update_session_state
 
 INSTANCE = load_instance("algolia-central")
@@ -97,6 +98,9 @@ def test_pushback_names_its_field(query: str, field: str) -> None:
         "We need React",
         "Why would React do that?",
         "What makes React fast?",
+        "Why do you say that React is slow in this benchmark?",
+        "What makes you think that Recommend needs events at all?",
+        "The docs say that React supports it but that's wrong in version 19",
         "",
     ],
 )
