@@ -249,6 +249,18 @@ def test_a_reader_may_stop_early(downloader: Downloader, port: int) -> None:
         assert next(pieces)
 
 
+def test_an_address_that_does_not_answer_is_passed_over(certificate: Path, port: int) -> None:
+    patient = Downloader(
+        [HOST],
+        timeout=2,
+        # Nothing listens on the first.
+        resolver=lambda host, port: ["::1", "127.0.0.1"],
+        public=lambda address: True,
+        context=ssl.create_default_context(cafile=str(certificate)),
+    )
+    assert patient.download(f"https://{HOST}:{port}/a.tar.gz", io.BytesIO()) == len(BODY)
+
+
 def test_a_certificate_of_another_name_is_not_taken(certificate: Path, port: int) -> None:
     other = Downloader(
         ["other.example.org"],

@@ -11,7 +11,7 @@ from plumbline.errors import StorageUnavailable
 from plumbline.index.requests import IndexRequest
 from plumbline.index.snapshots import Snapshots
 from tests.index_doubles import COMMIT, unavailable
-from tests.index_world import World, later, python_files
+from tests.index_world import Countdown, World, later, python_files
 
 OTHER = "f" * 40
 KEPT = ["alpha", "beta"]
@@ -176,3 +176,43 @@ def test_another_commit_mends_it_as_well(at: int) -> None:
     changed = [r for r in world.index.records.values() if r["entity_name"] == "changed"]
     assert [r["content"] for r in changed] == ["def changed():\n    return 1"]
     assert world.repository.commit_sha == "d" * 40
+
+
+def steps_of_a_continued_run() -> int:
+    world, request = started()
+    steps = Steps(world, set())
+    world.remaining = Countdown(4)
+    assert world.handle(request).status == "continued"
+    world.remaining = lambda: 900.0
+    assert [outcome.status for outcome in world.deliver()] == ["completed"]
+    return steps.count
+
+
+@pytest.mark.parametrize("after", [False, True], ids=["before it", "after it"])
+@pytest.mark.parametrize("at", range(1, steps_of_a_continued_run() + 1))
+def test_a_continued_run_killed_at_any_step(at: int, after: bool) -> None:
+    world, request = started()
+    steps = Steps(world, {*KEPT, "changed"})
+    steps.fail_at, steps.after_the_call = at, after
+    waiting = _continued_until_killed(world, request)
+    steps.revive()
+    steps.check()
+    world.remaining = lambda: 900.0
+    world.queue.messages = waiting
+    later(world, 1000)
+    world.deliver()
+    mended(world, request)
+
+
+def _continued_until_killed(world: World, request: IndexRequest) -> list[Any]:
+    """What is in the queue when the process dies: a message is its until it is done with."""
+    world.remaining = Countdown(4)
+    waiting: list[Any] = world.queue.messages
+    try:
+        world.handle(request)
+        world.remaining = lambda: 900.0
+        waiting = list(world.queue.messages)
+        world.deliver()
+    except Killed:
+        return waiting
+    raise AssertionError("nothing was killed")

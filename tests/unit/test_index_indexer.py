@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from typing import Any
 
 import pytest
@@ -40,6 +41,9 @@ def test_an_archive_becomes_records(world: World) -> None:
     assert repository.indexed_at == "2026-03-01T12:00:10.000Z"
     assert outcome.summary is not None
     assert outcome.summary.listed == ["logo.png: unsupported file type"]
+    kept = json.loads(world.bucket.objects["manifests/1/summary.json"])
+    assert kept["listed"] == ["logo.png: unsupported file type"]
+    assert (kept["records"], kept["sent"], kept["deleted"]) == (2, 2, 0)
 
 
 def test_the_snapshot_holds_the_text_and_nothing_else(world: World) -> None:
@@ -163,7 +167,7 @@ def test_a_tar_is_indexed_like_a_zip(world: World) -> None:
         (b"no archive", "This is no archive; send a zip, a tar.gz or a tar.zst."),
         (b"PK\x03\x04 half", "The zip is broken or only half there; upload it again."),
         ({}, "nothing that can be indexed"),
-        ({"logo.png": b"\0"}, "nothing that can be indexed"),
+        ({"logo.png": b"\0"}, "(files skipped: 1 unsupported file type)."),
     ],
 )
 def test_a_bad_archive_is_told_and_the_old_index_stands(

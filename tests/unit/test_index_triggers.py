@@ -54,10 +54,10 @@ class Log:
     def __init__(self) -> None:
         self.lines: list[tuple[str, dict[str, Any]]] = []
 
-    def info(self, message: str, **fields: Any) -> None:
+    def info(self, message: str, /, **fields: Any) -> None:
         self.lines.append((message, fields))
 
-    def exception(self, message: str, **fields: Any) -> None:
+    def exception(self, message: str, /, **fields: Any) -> None:
         self.lines.append((message, fields))
 
 

@@ -49,21 +49,37 @@ def is_public(address: str) -> bool:
 
 
 class _PinnedConnection(http.client.HTTPSConnection):
-    """HTTPS to one checked address, under the certificate of the host's name."""
+    """HTTPS to checked addresses, in turn, under the certificate of the host's name."""
 
     def __init__(
-        self, host: str, port: int, address: str, *, timeout: float, context: ssl.SSLContext
+        self,
+        host: str,
+        port: int,
+        addresses: Sequence[str],
+        *,
+        timeout: float,
+        context: ssl.SSLContext,
     ) -> None:
         super().__init__(host, port, timeout=timeout, context=context)
-        self._address, self._tls = address, context
+        self._addresses, self._tls = addresses, context
 
     def connect(self) -> None:
-        raw = socket.create_connection((self._address, self.port), self.timeout)
+        raw = self._first_to_answer()
         try:
             self.sock = self._tls.wrap_socket(raw, server_hostname=self.host)
         except BaseException:
             raw.close()
             raise
+
+    def _first_to_answer(self) -> socket.socket:
+        failure: OSError | None = None
+        # A host may have IPv6 addresses where the function has only IPv4, and the other way round.
+        for address in self._addresses:
+            try:
+                return socket.create_connection((address, self.port), self.timeout)
+            except OSError as exc:
+                failure = exc
+        raise failure or OSError("no address")
 
 
 class Downloader:
@@ -146,7 +162,7 @@ class Downloader:
         if not addresses or not all(self._public(one) for one in addresses):
             raise RepositoryUnreachable(f"{host} is not on the public internet.")
         context = self._context or ssl.create_default_context()
-        return _PinnedConnection(host, port, addresses[0], timeout=self._timeout, context=context)
+        return _PinnedConnection(host, port, addresses, timeout=self._timeout, context=context)
 
     def _check_answer(self, host: str, answer: http.client.HTTPResponse) -> None:
         if answer.status in (401, 403, 404):

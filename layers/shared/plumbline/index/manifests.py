@@ -138,6 +138,10 @@ class Manifests:
             manifest.add(object_id, content_hash)
         return body["place"], manifest
 
+    def save_summary(self, number: int, summary: Mapping[str, object]) -> None:
+        """Keep what the run did, each skipped file with its reason, for whoever misses a symbol."""
+        self._objects.put(f"manifests/{number}/summary.json", _json(summary))
+
     def drop_places(self, number: int) -> None:
         """Delete every saved place of the repository."""
         self._objects.delete(list(self._objects.keys(f"manifests/{number}/place/")))

@@ -26,6 +26,7 @@ from plumbline.index.writer import IndexWriter, Pace, WritableIndex
 SHORT_OF_TIME_SECONDS = 60.0
 _SHARE_OF_READING = 0.9
 _MAX_LISTED = 1000
+_MAX_SHOWN = 50
 _MAX_REASONS = 40
 
 
@@ -49,6 +50,18 @@ class RunSummary:
         self.skipped[kind] += 1
         if len(self.listed) < _MAX_LISTED:
             self.listed.append(f"{path}: {reason}")
+
+    def nothing_found(self) -> str:
+        """Why there are no records, for the repository's owner."""
+        told = (
+            "The archive holds nothing that can be indexed: no code or documentation that is known"
+        )
+        reasons = ", ".join(f"{count} {reason}" for reason, count in self.skipped.most_common(3))
+        return f"{told} (files skipped: {reasons})." if reasons else f"{told}."
+
+    def shown(self, listed: int = _MAX_SHOWN) -> dict[str, Any]:
+        """The summary for a log line or an answer: of the skipped files the first few."""
+        return {**self.saved(), "deleted": self.deleted, "listed": self.listed[:listed]}
 
     def saved(self) -> dict[str, Any]:
         """The summary as a saved place keeps it."""
@@ -140,10 +153,7 @@ class IndexRun:
                         self._save_place(done)
                         return False
             if not len(self._now):
-                raise RepositoryEmpty(
-                    "The archive holds nothing that can be indexed: no code or documentation in a "
-                    "language that is known."
-                )
+                raise RepositoryEmpty(self.summary.nothing_found())
             self._writer.flush()
             self._writer.settle()
             self._forget_refused()
@@ -152,9 +162,11 @@ class IndexRun:
             snapshot.upload(self._parts.snapshots, key)
         report(0.96)
         self._writer.delete(self._base.missing_from(self._now))
-        self._parts.manifests.save(self._now)
-        self._parts.manifests.drop_places(self._repository.number)
         self._count_written()
+        number = self._repository.number
+        self._parts.manifests.save_summary(number, self.summary.shown(_MAX_LISTED))
+        self._parts.manifests.save(self._now)
+        self._parts.manifests.drop_places(number)
         return True
 
     def _index(self, member: Member) -> None:

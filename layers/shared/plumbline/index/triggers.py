@@ -142,5 +142,5 @@ def _shown(outcome: Outcome) -> dict[str, object]:
     if outcome.reason:
         shown["reason"] = outcome.reason
     if outcome.summary:
-        shown["summary"] = outcome.summary.saved()
+        shown["summary"] = outcome.summary.shown()
     return shown
