@@ -108,11 +108,14 @@ def select_discovery_question(
         and brain.discovery_field in analysis.available_fields
     ):
         name, question = brain.discovery_field, plain_text(brain.discovery_question)
-    chips = [
-        {"label": chip.label, "field": name, "value": chip.value}
-        for chip in instance.signal(name).chips
-    ]
-    return DiscoveryEvent(field=name, question=question, chips=chips)
+    return discovery_event(name, instance, question)
+
+
+def discovery_event(name: str, instance: Instance, question: str | None = None) -> DiscoveryEvent:
+    """The event that asks for this signal with its chips, in the instance's words by default."""
+    spec = instance.signal(name)
+    chips = [{"label": chip.label, "field": name, "value": chip.value} for chip in spec.chips]
+    return DiscoveryEvent(field=name, question=question or spec.question, chips=chips)
 
 
 def discovery_instructions(analysis: DiscoveryAnalysis, question: DiscoveryEvent | None) -> str:
