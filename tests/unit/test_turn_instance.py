@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import re
 from pathlib import Path
 
 import pytest
+import yaml
 
 from plumbline.errors import InstanceError
 from plumbline.instance import PROMPT_LABELS, SIGNAL_NAMES, Instance, load_instance, parse_instance
@@ -144,3 +146,19 @@ def test_a_file_that_is_no_text(tmp_path: Path) -> None:
 
 def test_the_model_forbids_what_it_does_not_know() -> None:
     assert Instance.model_config["extra"] == "forbid"
+
+
+def test_the_docs_name_every_part_and_their_examples_are_valid(text: str) -> None:
+    docs = (INSTANCES.parents[3] / "docs" / "instances.md").read_text(encoding="utf-8")
+    for part in Instance.model_fields:
+        assert f"`{part}" in docs, part
+    whole = yaml.safe_load(text)
+    for block in re.findall(r"```yaml\n(.*?)```", docs, re.S):
+        if block.startswith("---"):
+            continue
+        example = yaml.safe_load(block)
+        for part, value in example.items():
+            whole[part] = {**whole[part], **value}
+    instance = parse_instance(yaml.safe_dump(whole), "docs.yaml")
+    assert instance.audit.allowed_hosts == ("github.com", "docs.acme.example")
+    assert instance.chip_map()["slow results"] == ("pain", "slow results")
