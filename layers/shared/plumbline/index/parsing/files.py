@@ -43,7 +43,7 @@ def parse_file(
         language = languages.language_of(path, data[:_HEAD_BYTES])
         if language is None:
             return ParsedFile(path, None, (), "unsupported file type")
-        reason = _refusal(path, language, data)
+        reason = refusal(path, language, data)
         if reason:
             return ParsedFile(path, language, (), reason)
         return _parse(path, language, data, deadline, allowed_hosts)
@@ -83,8 +83,8 @@ def _decode_as(data: bytes, encoding: str) -> str | None:
         return None
 
 
-def _refusal(path: str, language: str, data: bytes) -> str | None:
-    """Why the file is not parsed at all."""
+def refusal(path: str, language: str, data: bytes) -> str | None:
+    """Why the file is not parsed at all, from its path and bytes alone; None if it is."""
     limit = languages.MAX_NOTEBOOK_BYTES if language == "notebook" else languages.MAX_FILE_BYTES
     head = data[:_HEAD_BYTES]
     if languages.is_vendored(path):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 import time
 from collections.abc import Collection, Sequence
@@ -46,7 +47,7 @@ def parse_markdown(
     first_line = min(front.line_count, len(lines))
     if is_mdx:
         lines[first_line:] = blank_code(lines[first_line:])
-    tokens = _blocks("\n".join(lines[first_line:]), is_mdx=is_mdx, deadline=deadline)
+    tokens = block_tokens("\n".join(lines[first_line:]), is_mdx=is_mdx, deadline=deadline)
     headings, summaries = _outline(tokens, lines, first_line, deadline)
     page = Page(
         lines=lines,
@@ -68,7 +69,7 @@ def parse_cell(
     headings that it leaves open itself. Raises ``ParseTimeout``.
     """
     lines, numbers = split_lines(source.replace("\0", "\N{REPLACEMENT CHARACTER}"))
-    tokens = _blocks("\n".join(lines), is_mdx=False, deadline=deadline)
+    tokens = block_tokens("\n".join(lines), is_mdx=False, deadline=deadline)
     headings, summaries = _outline(tokens, lines, 0, deadline)
     page = Page(lines, numbers, "Markdown section", title, outer=outer)
     path = list(outer)
@@ -86,7 +87,8 @@ def plain_text(markup: str) -> str:
     return one_line(text)
 
 
-def _blocks(text: str, *, is_mdx: bool, deadline: float) -> list[Token]:
+def block_tokens(text: str, *, is_mdx: bool = False, deadline: float = math.inf) -> list[Token]:
+    """The page's blocks, without what is inside a paragraph. Raises ``ParseTimeout``."""
     return _parser(is_mdx).parse(text, {"deadline": deadline})
 
 

@@ -60,7 +60,8 @@ def parse_with_grammar(grammar: str, text: str, deadline: float) -> Sequence[Ent
     """
     from plumbline.index.parsing.treesitter import parse_source
 
-    return parse_source(grammar, text.encode("utf-8", "replace"), deadline=deadline)
+    found = parse_source(grammar, text.encode("utf-8", "replace"), deadline=deadline)
+    return [entity for entity in found if entity.name]  # damaged code has nameless pieces
 
 
 def _parse(text: str) -> ast.Module:
