@@ -33,7 +33,7 @@ LOOKED_IN = (Path(sys.prefix), Path("/usr/include"), Path("/usr/lib"), Path("/us
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """What is compared of a language: which files, which of ctags' kinds, how much must be found."""
+    """What is compared of a language: which files, which of ctags' kinds, what must be found."""
 
     ctags: str
     suffixes: tuple[str, ...]
@@ -189,9 +189,10 @@ def _excepted(language: str, tag: Tag) -> bool:
     are functions.
     """
     if language == "kotlin":
-        return tag.name == "Companion" or (tag.kind == "method" and "fun " not in tag.pattern)
+        declared = re.search(rf"\bfun\b[^(]*\b{re.escape(tag.name)}`? *\(", tag.pattern)
+        return tag.name == "Companion" or (tag.kind == "method" and declared is None)
     if language == "csharp":
-        return "." in tag.name or tag.name.startswith("T")
+        return "." in tag.name or f"<{tag.name}>" in tag.pattern
     if language == "bash":
         return tag.name.endswith("=")
     if language == "cpp":

@@ -18,6 +18,9 @@ _JOINT = re.compile(r"\s+(?:extends|implements|with)\s+")
 # What may stand before a type's path: &'a mut, *const, dyn.
 _REFERENCE = re.compile(r"\A(?:&|\*|'\w+|mut\b|const\b|dyn\b|\s)+")
 _PATH = re.compile(r"\A[\w:.]+")
+# What makes a comma between parameters doubtful: brackets, strings, comments.
+_NESTED = re.compile(rb"[(\[{<\"'`/#|]")
+_PARENTHESIS = ord("(")
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
@@ -60,8 +63,17 @@ def text_of(source: bytes, node: Node, limit: int = _MAX_TEXT_BYTES) -> str:
 
 def parameters_of(source: bytes, node: Node | None) -> tuple[str, ...]:
     """The parameters as they are written, one string each, white space collapsed."""
-    if node is None or node.end_byte - node.start_byte <= 2:
+    if node is None:
         return ()
+    start, end = node.start_byte, node.end_byte
+    if end - start <= 2:
+        return ()
+    inner = source[start + 1 : end - 1]
+    if inner.isalnum():
+        return (inner.decode(),)
+    if source[start] == _PARENTHESIS and len(inner) < _MAX_TEXT_BYTES and not _NESTED.search(inner):
+        parts = inner.decode("utf-8", "replace").split(",")
+        return tuple(part for part in (" ".join(part.split()) for part in parts) if part)
     return tuple(
         one_line(text_of(source, child))
         for child in node.named_children

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 
-from plumbline.index.entities import first_sentence
+from plumbline.index.entities import first_sentence, one_line
 
 _LINE_MARKERS = {
     "slash": (b"//",),
@@ -12,30 +12,25 @@ _LINE_MARKERS = {
     "any": (b"//", b"#"),
 }
 _MAX_LINES = 100
-_MAX_BYTES = 8000
+_MAX_GAP = 200
+_MAX_BYTES = 2000
 
 # Comments that speak to a tool, or only draw a line.
 _DIRECTIVE = re.compile(
     r"\A(?:!/|-\*-|go:|\+build|nolint|NOLINT|eslint|tslint|jshint|jslint|jscs|istanbul|c8 |"
-    r"v8 |@ts-|prettier-|biome-|rubocop|frozen_string_literal|encoding:|coding:|:nodoc|clang-format|"
-    r"shellcheck|noinspection|region\b|endregion\b|swiftlint|phpcs|phpstan|psalm|type:|noqa|pylint|"
-    r"tfsec|checkov|tflint|MARK:\s*-?\s*\Z|@formatter|CHECKSTYLE|NOSONAR|webpack|@__PURE__|#__PURE__|"
+    r"v8 |@ts-|prettier-|biome-|rubocop|frozen_string_literal|encoding:|coding:|:nodoc|"
+    r"clang-format|shellcheck|noinspection|region\b|endregion\b|swiftlint|phpcs|phpstan|psalm|type:|noqa|"
+    r"pylint|tfsec|checkov|tflint|MARK:\s*-?\s*\Z|@formatter|CHECKSTYLE|NOSONAR|webpack|@__PURE__|#__PURE__|"
     r"\W*\Z)"
 )
-# Where the description of a doc comment ends and its tags begin.
-_TAG = re.compile(
-    r"^\s*(?:[@\\]\w|:param\b|:return|-\s*(?:parameter|returns|throws)\b)", re.M | re.I
-)
-_LEADING_TAG = re.compile(r"\A\s*[@\\](?:brief|short|summary|description|desc|fn\b[^\n]*)\s*")
-_SUMMARY = re.compile(r"<summary>(.*?)(?:</summary>|\Z)", re.S)
+# The first line of a doc generator's tags, after which no description follows.
+_TAG = re.compile(r"[@\\]\w|:param\b|:returns?\b|-\s*(?:parameter|returns|throws)\b", re.I)
+_LEADING_TAG = re.compile(r"[@\\](?:brief|short|summary|description|desc)\b\s*|[@\\]fn\b.*")
 _INLINE_TAG = re.compile(r"\{@\w+\s+([^{}]*)\}")
 _XML_NAME = re.compile(r"<\w+\s+(?:cref|name|langword|href)=\"(?:[A-Z]:)?([^\"]*)\"\s*/>")
 _MARKUP = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>")
 _SCALADOC = re.compile(r"\[\[(\S+?)(?:\s+([^\]]+))?\]\]")
 _RUST_LINK = re.compile(r"\[(`[^`\]]+`|[^\[\]]+)\](?:\([^()\s]*\)|\[[^\[\]]*\])?")
-_BLOCK_EDGE = re.compile(r"\A/\*+!?<?|\*+/\Z")
-_BLOCK_LINE = re.compile(r"^[^\S\n]*\*(?!\*)[^\S\n]?", re.M)
-_LINE_EDGE = re.compile(r"^\s*(?://[/!]?<?|#+)[^\S\n]?", re.M)
 
 
 def comment_before(source: bytes, start: int, style: str) -> str:
@@ -44,9 +39,9 @@ def comment_before(source: bytes, start: int, style: str) -> str:
     Line comments must touch the definition; a block comment that opens with ``/**`` may be followed
     by one blank line. A comment behind code on its own line belongs to that code.
     """
-    floor = max(0, start - 400)
+    floor = max(0, start - _MAX_GAP)
     before = source[floor:start].rstrip()
-    if not before:
+    if not before or before[-1] in b"{};,":
         return ""
     end = floor + len(before)
     gap = source.count(b"\n", end, start)
@@ -84,28 +79,49 @@ def describe(comment: str) -> str:
     """
     if not comment:
         return ""
-    if comment.startswith("/*"):
-        text = _BLOCK_LINE.sub("", _BLOCK_EDGE.sub("", comment))
-    else:
-        text = _LINE_EDGE.sub("", comment)
-    return sentence(text)
+    block = comment.startswith("/*")
+    if block:
+        comment = comment[2:].removesuffix("*/")
+    kept: list[str] = []
+    for line in comment.split("\n"):
+        line = line.strip()
+        if block:
+            line = line.lstrip("*!").strip() if line[:1] in ("*", "!") else line
+        else:
+            line = line.lstrip("/#!").lstrip("<").lstrip()
+        if not _keep_line(line, kept):
+            break
+    return _clean("\n".join(kept))
 
 
 def sentence(text: str) -> str:
-    """Return the first sentence of a doc comment's or docstring's text, markup stripped."""
-    kept = [
-        line
-        for line in text.strip().split("\n")
-        if not line.strip() or not _DIRECTIVE.match(line.strip())
-    ]
-    text = "\n".join(kept).strip()
-    summary = _SUMMARY.search(text)
-    if summary:
-        text = summary[1].strip()
-    text = _LEADING_TAG.sub("", text)
-    tag = _TAG.search(text)
-    if tag:
-        text = text[: tag.start()]
+    """Return the first sentence of a docstring's text, markup stripped."""
+    kept: list[str] = []
+    for line in text.strip().split("\n"):
+        if not _keep_line(line.strip(), kept):
+            break
+    return _clean("\n".join(kept))
+
+
+def _keep_line(line: str, kept: list[str]) -> bool:
+    """Add the line if it describes; False when the description's first sentence is over."""
+    if not line or line in ("<summary>", "<p>"):
+        return not kept
+    if line[0] in "@\\:-":
+        leading = _LEADING_TAG.match(line)
+        if leading:
+            line = line[leading.end() :]
+            if not line:
+                return True
+        elif _TAG.match(line):
+            return False
+    if _DIRECTIVE.match(line):
+        return True
+    kept.append(line)
+    return line[-1] not in ".!?" and "</summary>" not in line
+
+
+def _clean(text: str) -> str:
     if "<" in text:
         text = _MARKUP.sub("", _XML_NAME.sub(r"\1", text))
     if "{@" in text:
@@ -113,4 +129,7 @@ def sentence(text: str) -> str:
     if "[" in text:
         text = _SCALADOC.sub(lambda m: m[2] or m[1], text)
         text = _RUST_LINK.sub(r"\1", text)
-    return first_sentence(text.strip())
+    # Most sentences end where the text does: nothing to look for.
+    if "\n" not in text and ". " not in text and "! " not in text and "? " not in text:
+        return one_line(text)
+    return first_sentence(text)

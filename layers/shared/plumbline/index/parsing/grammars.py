@@ -4,12 +4,24 @@ from __future__ import annotations
 
 import importlib
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 
 from tree_sitter import Language, Query
+
+from plumbline.index.parsing import (
+    csharp,
+    declarators,
+    ecmascript,
+    golang,
+    jvm,
+    rust,
+    scripting,
+    swift,
+)
+from plumbline.index.parsing.definitions import Definition
 
 
 @dataclass(frozen=True, slots=True)
@@ -22,7 +34,9 @@ class Grammar:
     a class that name what it extends. ``results`` are the fields that may hold the return type.
     ``attribute`` opens the annotations inside a definition that its signature leaves out.
     ``leads_signature`` says that what leads a definition (``template <T>``) belongs to it.
-    ``named_constructors`` says that a method named like its class is its constructor.
+    ``refine`` is the language's hook: it mends a definition, or refuses it with False. ``prepare``
+    changes the text that the parser sees, never its length. ``named_constructors`` says that a
+    method named like its class is its constructor.
     """
 
     label: str
@@ -34,6 +48,8 @@ class Grammar:
     parents: frozenset[str] = frozenset()
     results: tuple[str, ...] = ("return_type",)
     attribute: str = ""
+    refine: Callable[[Definition, bytes], bool] | None = None
+    prepare: Callable[[bytes], bytes] | None = None
     leads_signature: bool = False
     named_constructors: bool = False
 
@@ -53,6 +69,7 @@ _EXPORTED = re.compile(rb"(?:(?:export|default|declare|const|let|var)\s+)+\Z")
 GRAMMARS: Mapping[str, Grammar] = {
     "javascript": Grammar(
         label="JavaScript",
+        refine=ecmascript.refine,
         module="tree_sitter_javascript",
         queries=("ecmascript", "javascript"),
         prefix=_EXPORTED,
@@ -61,6 +78,7 @@ GRAMMARS: Mapping[str, Grammar] = {
     ),
     "typescript": Grammar(
         label="TypeScript",
+        refine=ecmascript.refine,
         module="tree_sitter_typescript",
         factory="language_typescript",
         queries=("ecmascript", "typescript"),
@@ -70,6 +88,7 @@ GRAMMARS: Mapping[str, Grammar] = {
     ),
     "tsx": Grammar(
         label="TypeScript",
+        refine=ecmascript.refine,
         module="tree_sitter_typescript",
         factory="language_tsx",
         queries=("ecmascript", "typescript"),
@@ -79,6 +98,7 @@ GRAMMARS: Mapping[str, Grammar] = {
     ),
     "go": Grammar(
         label="Go",
+        refine=golang.refine,
         module="tree_sitter_go",
         queries=("go",),
         prefix=re.compile(rb"(?:type|var)\s+\Z"),
@@ -86,12 +106,14 @@ GRAMMARS: Mapping[str, Grammar] = {
     ),
     "rust": Grammar(
         label="Rust",
+        refine=rust.refine,
         module="tree_sitter_rust",
         queries=("rust",),
         parents=frozenset({"trait_bounds"}),
     ),
     "java": Grammar(
         label="Java",
+        refine=jvm.refine_java,
         module="tree_sitter_java",
         queries=("java",),
         parents=frozenset({"superclass", "super_interfaces", "extends_interfaces"}),
@@ -99,10 +121,15 @@ GRAMMARS: Mapping[str, Grammar] = {
         attribute="@",
     ),
     "kotlin": Grammar(
-        label="Kotlin", module="tree_sitter_kotlin", queries=("kotlin",), attribute="@"
+        label="Kotlin",
+        refine=jvm.refine_kotlin,
+        module="tree_sitter_kotlin",
+        queries=("kotlin",),
+        attribute="@",
     ),
     "scala": Grammar(
         label="Scala",
+        refine=jvm.refine_scala,
         module="tree_sitter_scala",
         queries=("scala",),
         parents=frozenset({"extends_clause"}),
@@ -110,15 +137,23 @@ GRAMMARS: Mapping[str, Grammar] = {
     ),
     "csharp": Grammar(
         label="C#",
+        refine=csharp.refine,
         module="tree_sitter_c_sharp",
         queries=("csharp",),
         parents=frozenset({"base_list"}),
         results=("returns", "type"),
         attribute="[",
     ),
-    "swift": Grammar(label="Swift", module="tree_sitter_swift", queries=("swift",), attribute="@"),
+    "swift": Grammar(
+        label="Swift",
+        refine=swift.refine,
+        module="tree_sitter_swift",
+        queries=("swift",),
+        attribute="@",
+    ),
     "ruby": Grammar(
         label="Ruby",
+        refine=scripting.refine_ruby,
         module="tree_sitter_ruby",
         queries=("ruby",),
         comments="hash",
@@ -128,6 +163,7 @@ GRAMMARS: Mapping[str, Grammar] = {
     ),
     "php": Grammar(
         label="PHP",
+        refine=scripting.refine_php,
         module="tree_sitter_php",
         factory="language_php",
         queries=("php",),
@@ -135,18 +171,32 @@ GRAMMARS: Mapping[str, Grammar] = {
         parents=frozenset({"base_clause", "class_interface_clause"}),
         attribute="#[",
     ),
-    "bash": Grammar(label="Bash", module="tree_sitter_bash", queries=("bash",), comments="hash"),
+    "bash": Grammar(
+        label="Bash",
+        refine=scripting.refine_bash,
+        module="tree_sitter_bash",
+        queries=("bash",),
+        comments="hash",
+    ),
     "python": Grammar(
-        label="Python", module="tree_sitter_python", queries=("python",), comments="hash"
+        label="Python",
+        refine=scripting.refine_python,
+        module="tree_sitter_python",
+        queries=("python",),
+        comments="hash",
     ),
     "c": Grammar(
         label="C",
+        prepare=declarators.blank_macros,
+        refine=declarators.refine,
         module="tree_sitter_c",
         queries=("c",),
         prefix=re.compile(rb"(?:typedef|static|extern|inline|const|__extension__)\s+\Z"),
     ),
     "cpp": Grammar(
         label="C++",
+        prepare=declarators.blank_macros,
+        refine=declarators.refine,
         module="tree_sitter_cpp",
         queries=("c", "cpp"),
         parents=frozenset({"base_class_clause"}),

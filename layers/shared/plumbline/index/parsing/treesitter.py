@@ -2,24 +2,19 @@
 
 from __future__ import annotations
 
-import re
 import time
-from collections.abc import Callable, Mapping
 
 from tree_sitter import Node, Parser, QueryCursor, Tree
 
-from plumbline.index.entities import Entity, EntityType, ParseTimeout, clip_body, one_line
-from plumbline.index.parsing import (
-    csharp,
-    declarators,
-    ecmascript,
-    golang,
-    jvm,
-    rust,
-    scripting,
-    swift,
-    terraform,
+from plumbline.index.entities import (
+    MAX_BODY_CHARS,
+    Entity,
+    EntityType,
+    ParseTimeout,
+    clip_body,
+    one_line,
 )
+from plumbline.index.parsing import terraform
 from plumbline.index.parsing.definitions import (
     Definition,
     parameters_of,
@@ -29,10 +24,13 @@ from plumbline.index.parsing.definitions import (
 )
 from plumbline.index.parsing.doc_comments import comment_before, describe
 from plumbline.index.parsing.grammars import LoadedGrammar, load
+from plumbline.index.parsing.nesting import nested_too_deep
 
 _QUERY_BYTES = 131072
 _MAX_NAME = 500
+_MAX_PREFIX = 80
 _MAX_BODY_BYTES = 8000
+_BODY_BYTES = 3000
 _CHECK_EVERY = 256
 _FUNCTIONS = frozenset(
     {
@@ -49,51 +47,27 @@ _FUNCTIONS = frozenset(
     }
 )
 _NOT_TYPES = _FUNCTIONS | {"namespace", "module", "namespace scope"}
-_BETWEEN = re.compile(rb"(?:\s+|//[^\n]*(?:\n|\Z)|/\*(?:[^*]|\*(?!/))*\*/)*\Z")
 # What encloses nothing that could be named by it.
 _CLOSED = frozenset({"typedef", "function declaration"})
 
 Match = tuple[int, int, int, int, dict[str, list[Node]]]
-
-REFINE: Mapping[str, Callable[[Definition, bytes], bool]] = {
-    "javascript": ecmascript.refine,
-    "typescript": ecmascript.refine,
-    "tsx": ecmascript.refine,
-    "go": golang.refine,
-    "rust": rust.refine,
-    "java": jvm.refine_java,
-    "kotlin": jvm.refine_kotlin,
-    "scala": jvm.refine_scala,
-    "csharp": csharp.refine,
-    "swift": swift.refine,
-    "ruby": scripting.refine_ruby,
-    "php": scripting.refine_php,
-    "bash": scripting.refine_bash,
-    "python": scripting.refine_python,
-    "c": declarators.refine,
-    "cpp": declarators.refine,
-}
-
-# What changes the text that the parser sees, never its length.
-PREPARE: Mapping[str, Callable[[bytes], bytes]] = {
-    "c": declarators.blank_macros,
-    "cpp": declarators.blank_macros,
-}
 
 
 def parse_source(language: str, source: bytes, *, deadline: float) -> list[Entity]:
     """Return the entities of ``source``, in the order in which they begin.
 
     ``deadline`` is on ``time.monotonic``'s clock and bounds parsing, the query and what follows.
-    Raises ParseTimeout when it passes and KeyError for a language that has no grammar. Damaged
+    Raises ParseTimeout when it passes or the nesting shows that it would, and KeyError for a language that has no grammar. Damaged
     code gives what could be recognised. Source: design, section 6.
     """
+    if nested_too_deep(source):
+        raise ParseTimeout("nested too deep to parse in the file's budget")
     grammar = load(language)
-    prepare = PREPARE.get(language)
+    prepare = grammar.spec.prepare
     tree = _parse(grammar, prepare(source) if prepare else source, deadline)
     if language == "terraform":
         return terraform.entities(tree.root_node, source, deadline=deadline)
-    return _Collector(language, grammar, source, deadline).entities(tree.root_node)
+    return _Collector(grammar, source, deadline).entities(tree.root_node)
 
 
 def _parse(grammar: LoadedGrammar, source: bytes, deadline: float) -> Tree:
@@ -124,13 +98,11 @@ def _parse(grammar: LoadedGrammar, source: bytes, deadline: float) -> Tree:
 class _Collector:
     """Turns one file's matches into entities, in one pass over them in source order."""
 
-    def __init__(
-        self, language: str, grammar: LoadedGrammar, source: bytes, deadline: float
-    ) -> None:
+    def __init__(self, grammar: LoadedGrammar, source: bytes, deadline: float) -> None:
         self._spec = grammar.spec
         self._query = grammar.query
         self._kinds = grammar.kinds
-        self._refine = REFINE.get(language)
+        self._refine = grammar.spec.refine
         self._source = source
         self._deadline = deadline
         # The open scopes, innermost last: where each ends, its qualified name, its kind.
@@ -194,7 +166,11 @@ class _Collector:
         """Is there nothing but white space and comments between the two places?"""
         if not 0 <= start - end <= _MAX_BODY_BYTES:
             return False
-        return _BETWEEN.match(self._source, end, start) is not None
+        gap = self._source[end:start].strip()
+        while gap.startswith((b"//", b"/*", b"#")):
+            closing = b"*/" if gap.startswith(b"/*") else b"\n"
+            gap = gap.partition(closing)[2].strip()
+        return not gap
 
     def _read(
         self, kind: str, captures: dict[str, list[Node]], start: int, end: int
@@ -300,21 +276,25 @@ class _Collector:
     def _text(self, start: int, end: int) -> str:
         """The body's text, moved left by what its first line is indented."""
         source = self._source
-        text = source[start : min(end, start + _MAX_BODY_BYTES)].decode("utf-8", "replace")
-        indent = source[source.rfind(b"\n", 0, start) + 1 : start]
-        if indent and len(indent) < _MAX_NAME and indent.isspace():
-            text = text.replace("\n" + indent.decode("ascii", "replace"), "\n")
+        text = source[start : min(end, start + _BODY_BYTES)].decode("utf-8", "replace")
+        if len(text) < MAX_BODY_CHARS and end - start > _BODY_BYTES:
+            text = source[start : min(end, start + _MAX_BODY_BYTES)].decode("utf-8", "replace")
+        if "\n" in text:
+            indent = source[source.rfind(b"\n", 0, start) + 1 : start]
+            if indent.isspace() and len(indent) < _MAX_PREFIX:
+                text = text.replace("\n" + indent.decode("ascii", "replace"), "\n")
         return clip_body(text)
 
     def _widen(self, definition: Definition) -> int:
         """Move the start up to the words (``export``) and then the decorators before it."""
         source, start = self._source, definition.start
-        if self._spec.prefix is not None:
+        if self._spec.prefix is not None and start:
             line = start - definition.node.start_point[1]
-            if line < start and start - line < _MAX_NAME:
-                words = self._spec.prefix.search(source, line, start)
+            before = source[line:start][-_MAX_PREFIX:]
+            if before and not before.isspace():
+                words = self._spec.prefix.search(before)
                 if words:
-                    definition.start = start = words.start()
+                    definition.start = start = start - len(before) + words.start()
         definition.signature_start = start
         if self._lead and self._lead[1] <= start:
             if self._touches(self._lead[1], start):
