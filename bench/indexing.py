@@ -26,12 +26,16 @@ from typing import Any, BinaryIO
 from plumbline.errors import StorageConflict
 from plumbline.index.archive_source import ArchiveSource, StoredObject
 from plumbline.index.download import Downloader
+from plumbline.index.index_request import (
+    ArchiveObject,
+    IndexRequest,
+    iso,
+)
 from plumbline.index.indexer import Indexer
 from plumbline.index.manifests import Manifests
 from plumbline.index.parsing.files import parse_file
 from plumbline.index.records import build_documents
 from plumbline.index.registry import Registry
-from plumbline.index.requests import ArchiveObject, IndexRequest, iso
 from plumbline.index.run import RunParts, RunSummary
 
 CORPUS_BYTES = 24_000_000

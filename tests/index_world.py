@@ -8,10 +8,17 @@ from typing import Any
 
 from plumbline.index.archive_source import ArchiveSource, Downloads
 from plumbline.index.download import Downloader
+from plumbline.index.index_request import (
+    ArchiveObject,
+    IndexRequest,
+    iso,
+)
 from plumbline.index.indexer import Indexer, IndexSettings, Outcome
 from plumbline.index.manifests import Manifests
 from plumbline.index.registry import Registry, Repository
-from plumbline.index.requests import ArchiveObject, IndexRequest, iso, read_requests
+from plumbline.index.requests import (
+    read_requests,
+)
 from plumbline.index.run import RunParts
 from tests.index_doubles import Clock, MemoryBucket, MemoryTable, RecordingIndex, make_zip
 

@@ -22,7 +22,9 @@ from plumbline.adapters.events import EventBus, SqsQueue
 from plumbline.adapters.s3 import S3Bucket
 from plumbline.errors import ArchiveRefused, StorageConflict, StorageUnavailable
 from plumbline.index.registry import Registry, RegistryEntry, Repository, entry_of, item_of
-from plumbline.index.requests import read_requests
+from plumbline.index.requests import (
+    read_requests,
+)
 from plumbline.index.snapshots import Snapshots, SnapshotWriter, snapshot_key
 from tests.index_doubles import COMMIT, Clock
 

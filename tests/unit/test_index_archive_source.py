@@ -10,7 +10,10 @@ import pytest
 
 from plumbline.errors import InvalidRequest, NotFound, PlumblineError, RepositoryUnreachable
 from plumbline.index.archive_source import ArchiveSource, Fetched
-from plumbline.index.requests import ArchiveObject, IndexRequest
+from plumbline.index.index_request import (
+    ArchiveObject,
+    IndexRequest,
+)
 from tests.index_doubles import COMMIT, MemoryBucket, make_tar
 from tests.index_world import FOLDER, URL, Countdown, World, python_files
 

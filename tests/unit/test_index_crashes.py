@@ -8,7 +8,9 @@ from typing import Any
 import pytest
 
 from plumbline.errors import StorageUnavailable
-from plumbline.index.requests import IndexRequest
+from plumbline.index.index_request import (
+    IndexRequest,
+)
 from plumbline.index.snapshots import Snapshots
 from tests.index_doubles import COMMIT, unavailable
 from tests.index_world import Countdown, World, later, python_files

@@ -8,9 +8,11 @@ from typing import Any
 import pytest
 
 from plumbline.errors import SearchRefused, StorageUnavailable
+from plumbline.index.index_request import (
+    IndexRequest,
+)
 from plumbline.index.index_settings import INDEX_SETTINGS
 from plumbline.index.indexer import IndexSettings
-from plumbline.index.requests import IndexRequest
 from plumbline.index.snapshots import Snapshots
 from tests.index_doubles import COMMIT, make_tar, unavailable
 from tests.index_world import URL, Countdown, World, later, python_files

@@ -8,9 +8,13 @@ from dataclasses import replace
 import pytest
 
 from plumbline.errors import StorageConflict, StorageUnavailable
+from plumbline.index.index_request import (
+    ArchiveObject,
+    IndexRequest,
+    with_lease,
+)
 from plumbline.index.leases import LEASE_SECONDS, Busy, Handled, Lease, acquire, rescue
 from plumbline.index.registry import Registry
-from plumbline.index.requests import ArchiveObject, IndexRequest, with_lease
 from tests.index_doubles import Clock, MemoryTable
 
 URL = "https://github.com/acme/app"

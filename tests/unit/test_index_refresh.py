@@ -11,10 +11,15 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbline.errors import PlumblineError, RepositoryUnreachable
+from plumbline.index.index_request import (
+    IndexRequest,
+)
 from plumbline.index.leases import acquire
 from plumbline.index.refresh import BranchRefresher, Refs
 from plumbline.index.registry import Registry
-from plumbline.index.requests import IndexRequest, read_requests
+from plumbline.index.requests import (
+    read_requests,
+)
 from tests.index_doubles import Clock, MemoryTable
 
 HOSTS = ("github.com",)

@@ -10,13 +10,15 @@ from typing import Any
 import pytest
 
 from plumbline.errors import InvalidRequest
-from plumbline.index.requests import (
+from plumbline.index.index_request import (
     ArchiveObject,
     IndexRequest,
     is_older,
+    with_lease,
+)
+from plumbline.index.requests import (
     parse_message,
     read_requests,
-    with_lease,
 )
 
 EVENTS = Path(__file__).parents[2] / "events"

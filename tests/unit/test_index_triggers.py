@@ -10,8 +10,10 @@ from typing import Any
 import pytest
 
 from plumbline.errors import InvalidRequest, StorageUnavailable
+from plumbline.index.index_request import (
+    IndexRequest,
+)
 from plumbline.index.indexer import Outcome
-from plumbline.index.requests import IndexRequest
 from plumbline.index.run import RunSummary
 from plumbline.index.triggers import MAX_RECEIVES, Triggers
 from tests.index_doubles import Clock

@@ -10,7 +10,10 @@ from typing import TYPE_CHECKING
 from botocore.exceptions import BotoCoreError, ClientError
 
 from plumbline.errors import StorageUnavailable
-from plumbline.index.requests import REINDEX, SOURCE
+from plumbline.index.index_request import (
+    REINDEX,
+    SOURCE,
+)
 
 if TYPE_CHECKING:
     from mypy_boto3_events import EventBridgeClient

@@ -8,7 +8,9 @@ from typing import BinaryIO, Protocol
 
 from plumbline.errors import NotFound
 from plumbline.index.addresses import archive_address, is_commit
-from plumbline.index.requests import IndexRequest
+from plumbline.index.index_request import (
+    IndexRequest,
+)
 
 
 @dataclass(frozen=True, slots=True)

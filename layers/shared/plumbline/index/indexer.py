@@ -23,15 +23,18 @@ from plumbline.errors import (
 )
 from plumbline.index.archive import ArchiveLimits, open_archive
 from plumbline.index.archive_source import Fetched
+from plumbline.index.index_request import (
+    IndexRequest,
+    with_lease,
+)
 from plumbline.index.index_settings import IndexSettingsSetup
 from plumbline.index.leases import Busy, Handled, Lease, acquire, rescue
+from plumbline.index.progress import ProgressReporter
 from plumbline.index.registry import Registry
-from plumbline.index.requests import IndexRequest, with_lease
 from plumbline.index.run import IndexRun, RunParts, RunSummary
 from plumbline.index.snapshots import Snapshots
 from plumbline.index.writer import Pace
 
-_REPORT_SECONDS = 1.0
 # Raised whenever records change for the same source, so that an unchanged archive is read again.
 RECORDS_VERSION = 1
 
@@ -155,7 +158,7 @@ class Indexer:
                 "The repository is too large to be indexed in the time there is; leave parts of it "
                 "out of the archive."
             )
-        reporter = _Reporter(lease, self._monotonic)
+        reporter = ProgressReporter(lease, self._monotonic)
         self._index_settings.setup_index_settings(self._parts.index)
         with TemporaryFile() as scratch:
             file = cast(BinaryIO, scratch)
@@ -254,27 +257,6 @@ class Indexer:
             return Outcome("failed", reason)
         # To the dead-letter queue, where an operator sees it.
         return Outcome("retry", reason, _retry_after(error))
-
-
-class _Reporter:
-    """Progress and the lease's renewal, at most once a second."""
-
-    def __init__(self, lease: Lease, monotonic: Callable[[], float]) -> None:
-        self._lease, self._monotonic = lease, monotonic
-        self._last = monotonic()
-        self._progress = lease.repository.progress
-
-    def report(self, progress: float) -> None:
-        """Note the progress, from 0 to 1; it never goes back."""
-        self._progress = max(self._progress, min(progress, 1.0))
-        self.tick()
-
-    def tick(self) -> None:
-        """Keep the lease; ``StorageConflict`` if it was lost."""
-        now = self._monotonic()
-        if now - self._last >= _REPORT_SECONDS:
-            self._last = now
-            self._lease.renew(progress=round(self._progress, 4))
 
 
 def _identity(fetched: Fetched) -> str | None:

@@ -12,8 +12,15 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 
 from plumbline.errors import StorageConflict
+from plumbline.index.index_request import (
+    IndexRequest,
+    is_older,
+    iso,
+)
 from plumbline.index.registry import Registry, RegistryEntry, Repository, RepositoryStatus
-from plumbline.index.requests import IndexRequest, is_older, iso, read_requests
+from plumbline.index.requests import (
+    read_requests,
+)
 
 LEASE_SECONDS = 180.0
 # A continuation waits in the queue under its predecessor's lease.

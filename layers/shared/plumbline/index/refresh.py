@@ -13,9 +13,12 @@ from typing import Protocol
 
 from plumbline.errors import PlumblineError
 from plumbline.index.addresses import is_commit, refs_address, repository_host
+from plumbline.index.index_request import (
+    IndexRequest,
+    iso,
+)
 from plumbline.index.leases import rescue
 from plumbline.index.registry import Registry, RegistryEntry
-from plumbline.index.requests import IndexRequest, iso
 
 _MAX_LINES = 200_000
 _SHORT_OF_TIME_SECONDS = 60.0

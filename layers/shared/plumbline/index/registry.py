@@ -9,7 +9,10 @@ from typing import Literal, Protocol
 
 from plumbline.errors import InvalidRequest, StorageConflict
 from plumbline.index.addresses import canonical_url, repository_name
-from plumbline.index.requests import Order, iso
+from plumbline.index.index_request import (
+    Order,
+    iso,
+)
 
 RepositoryStatus = Literal["pending", "processing", "completed", "failed"]
 

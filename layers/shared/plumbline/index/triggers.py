@@ -7,8 +7,14 @@ from datetime import datetime
 from typing import Any, Protocol
 
 from plumbline.errors import InvalidRequest, PlumblineError
+from plumbline.index.index_request import (
+    IndexRequest,
+)
 from plumbline.index.indexer import Outcome
-from plumbline.index.requests import IndexRequest, parse_message, read_requests
+from plumbline.index.requests import (
+    parse_message,
+    read_requests,
+)
 
 _FIRST_RETRY_SECONDS = 30
 _LONGEST_RETRY_SECONDS = 900
