@@ -1,8 +1,7 @@
-"""Retrieval: entities, boosts, the ladder, and the one request."""
+"""Retrieval: the ladder, the one request, boosts and pricing in it."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
 from typing import Any
 
 import pytest
@@ -10,71 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbline.errors import SearchUnavailable
-from plumbline.instance import load_instance
-from plumbline.turn.boosts import optional_filters, score_boosts
-from plumbline.turn.customers import build_directory, load_customer_directory
-from plumbline.turn.entities import Entity, match_values, spot_entities
-from plumbline.turn.facets import FacetValues
-from plumbline.turn.hits import source_from_hit
 from plumbline.turn.ladder import cut_query
 from plumbline.turn.retrieval import (
     RetrievalOptions,
-    RetrievalResult,
     inject_pricing_if_needed,
-    orchestrate_retrieval,
+    seat_plain_hits,
 )
-
-INSTANCE = load_instance("algolia-central")
-
-
-class Index:
-    """Answers each rung from ``answers`` by what its query asks for, and stops when told to."""
-
-    def __init__(
-        self, *answers: list[dict[str, Any]], facets: dict[str, Any] | None = None
-    ) -> None:
-        self.answers = answers
-        self.facets = facets or {}
-        self.calls: list[tuple[list[dict[str, Any]], str]] = []
-
-    def multi_query(
-        self, requests: Sequence[Mapping[str, object]], *, strategy: str = "none"
-    ) -> list[dict[str, Any]]:
-        self.calls.append(([dict(request) for request in requests], strategy))
-        results: list[dict[str, Any]] = []
-        for number, request in enumerate(requests):
-            hits = self.answers[number] if number < len(self.answers) else []
-            query_id = f"{number:032x}"
-            results.append({"hits": hits, "facets": self.facets, "queryID": query_id})
-            if strategy == "stopIfEnoughMatches" and len(hits) >= int(str(request["hitsPerPage"])):
-                break
-        return results
-
-    @property
-    def requests(self) -> list[dict[str, Any]]:
-        [(requests, _)] = self.calls
-        return requests
-
-
-def hit(number: int, **fields: Any) -> dict[str, Any]:
-    return {"objectID": str(number), "entity_name": f"f{number}", "content": "text", **fields}
-
-
-def retrieve(
-    index: Index, options: RetrievalOptions, facets: FacetValues | None = None
-) -> RetrievalResult:
-    return orchestrate_retrieval(
-        options, index=index, facets=facets or FacetValues(), instance=INSTANCE
-    )
-
-
-def learned(**values: list[str]) -> FacetValues:
-    facets = FacetValues()
-    facets.learn([{"facets": {name: dict.fromkeys(each, 1) for name, each in values.items()}}])
-    return facets
-
-
-# --- the ladder
+from tests.turn_doubles import INSTANCE, Index, hit, learned, retrieve
 
 
 def test_one_request_with_the_parameters_of_seed_002() -> None:
@@ -228,9 +169,6 @@ def test_a_malformed_answer_is_survived(answer: dict[str, Any]) -> None:
     assert "f1" in [source.title for source in result.sources]
 
 
-# --- the query
-
-
 @pytest.mark.parametrize(
     ("text", "cut"),
     [
@@ -260,104 +198,52 @@ def test_a_question_over_512_bytes_is_sent_cut_and_never_refused() -> None:
     assert all(len(request["query"].encode()) <= 512 for request in index.requests)
 
 
-# --- entities and boosts
-
-
-KNOWN = {
-    "language": ["go", "python", "c", "cpp", "csharp", "rust", "javascript"],
-    "product_tag": ["AI Search", "Recommend", "search"],
-    "industry_tag": ["retail", "B2B commerce", "media"],
-    "customer": ["Under Armour", "a"],
-    "feature_tag": ["typo-tolerance", "synonyms"],
-}
-
-
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("How do I use Recommend in Python?", {"Recommend", "python"}),
-        ("Does AI search support synonym sets?", {"AI Search", "search", "synonyms"}),
-        ("what does under armour do", {"Under Armour"}),
-        ("how does typo tolerance rank", {"typo-tolerance"}),
-        ("b2b commerce", {"B2B commerce"}),
-        ("how do I go on", set()),
-        ("an example in go", {"go"}),
-        ("an example in Go", {"go"}),
-        ("is there a golang client", {"go"}),
-        ("Go is what we write", set()),
-        ("the Go client", {"go"}),
-        ("we go to production", set()),
-        ("c++ or C#?", {"cpp", "csharp"}),
-        ("JS and TS", {"javascript"}),
-        ("a c compiler", set()),
-        ("written in C", {"c"}),
-        ("my rust bucket", set()),
-        ("use rust", {"rust"}),
-        ("recommendation", set()),
-        ("", set()),
-    ],
-)
-def test_spotted(text: str, values: set[str]) -> None:
-    assert {entity.value for entity in spot_entities(text, KNOWN)} == values
-
-
-@pytest.mark.parametrize(
-    ("text", "values"),
-    [
-        ("retail", ("retail",)),
-        ("online fashion retail", ("retail",)),
-        ("RETAIL", ("retail",)),
-        ("AI Search", ("AI Search", "search")),
-        ("retailing", ()),
-        ("", ()),
-    ],
-)
-def test_matched(text: str, values: tuple[str, ...]) -> None:
-    assert match_values(text, ["retail", "AI Search", "search"]) == values
-
-
-@given(st.text(max_size=200))
-def test_any_text_is_spotted_in(text: str) -> None:
-    spot_entities(text, KNOWN)
-    match_values(text, KNOWN["product_tag"])
-
-
-def test_the_question_weighs_more_than_the_profile() -> None:
-    scores = score_boosts(
-        query="recommend for media",
-        entities=("synonym",),
-        signals={"stack": "Go", "architecture_concepts": ("typo tolerance",), "brand": "nobody"},
-        known=KNOWN,
-        instance=INSTANCE,
-    )
-    assert scores == {
-        Entity("industry_tag", "media"): 12,
-        Entity("product_tag", "Recommend"): 16,
-        Entity("feature_tag", "synonyms"): 12,
-        Entity("language", "go"): 4,
-    }
-    assert optional_filters(scores) == [
-        ["feature_tag:synonyms<score=12>"],
-        ["industry_tag:media<score=12>"],
-        ["language:go<score=4>"],
-        ["product_tag:Recommend<score=16>"],
-    ]
-
-
-def test_several_values_of_one_attribute_stand_in_one_group_best_first() -> None:
-    scores = {Entity("customer", f"c{n}"): n for n in range(1, 9)}
-    [group] = optional_filters(scores)
-    assert group == [f"customer:c{n}<score={n}>" for n in (8, 7, 6, 5, 4)]
-
-
-def test_boosts_never_enter_the_query_and_hold_on_every_rung() -> None:
+def test_boosts_never_enter_the_query_and_hold_on_every_rung_of_the_ladder() -> None:
     index = Index()
     options = RetrievalOptions("how do I start", signals={"industry": "retail"})
     result = retrieve(index, options, learned(industry_tag=["retail"]))
-    for request in index.requests:
+    relaxed, fallback, plain = index.requests
+    for request in (relaxed, fallback):
         assert request["query"] == "how do I start"
         assert request["optionalFilters"] == [["industry_tag:retail<score=6>"]]
+    assert "optionalFilters" not in plain
     assert result.boosted == ("industry_tag:retail",)
+
+
+def test_what_the_profile_lifts_leaves_seats_for_what_it_does_not() -> None:
+    boosted = [hit(n) for n in range(8)]
+    index = Index(boosted, [], [hit(90), hit(1), hit(91)])
+    options = RetrievalOptions("how do I start", signals={"industry": "retail"})
+    result = retrieve(index, options, learned(industry_tag=["retail"]))
+    titles = [source.title for source in result.sources]
+    assert titles == ["f0", "f1", "f90", "f2", "f3", "f91", "f4", "f5"]
+    assert index.calls[0][1] == "none"
+
+
+def test_what_the_question_names_needs_no_seats_beside_it() -> None:
+    index = Index([hit(n) for n in range(8)])
+    facets = learned(industry_tag=["retail", "media"])
+    options = RetrievalOptions("search for media", signals={"industry": "retail"})
+    result = retrieve(index, options, facets)
+    assert index.calls[0][1] == "stopIfEnoughMatches"
+    assert result.boosted == ("industry_tag:media",)
+    assert len(index.requests) == 2
+
+
+@pytest.mark.parametrize(
+    ("boosted", "plain", "seated"),
+    [
+        ([1, 2, 3], [], [1, 2, 3]),
+        ([], [1, 2], [1, 2]),
+        ([1, 2, 3, 4], [1, 2], [1, 2, 3, 4]),
+        ([1, 2, 3, 4], [5, 3, 6], [1, 2, 5, 3, 4, 6]),
+        ([1], [5, 6, 7], [1, 5, 6, 7]),
+        ([], [], []),
+    ],
+)
+def test_seating(boosted: list[int], plain: list[int], seated: list[int]) -> None:
+    hits = seat_plain_hits([hit(n) for n in boosted], [hit(n) for n in plain])
+    assert [int(each["objectID"]) for each in hits] == seated
 
 
 def test_a_value_that_the_index_does_not_have_is_not_boosted() -> None:
@@ -374,11 +260,6 @@ def test_the_readers_own_language_is_not_boosted_too() -> None:
     assert "optionalFilters" not in index.requests[0]
 
 
-def test_a_value_cannot_change_its_own_score_or_bury() -> None:
-    scores = {Entity("customer", "a<score=99>"): 1, Entity("customer", "-b"): 70_000}
-    assert optional_filters(scores) == [["customer:\\-b<score=65535>"]]
-
-
 def test_a_filter_the_index_does_not_know_is_dropped_and_known_ones_are_written_its_way() -> None:
     index = Index()
     options = RetrievalOptions(
@@ -386,42 +267,6 @@ def test_a_filter_the_index_does_not_know_is_dropped_and_known_ones_are_written_
     )
     retrieve(index, options, learned(industry_tag=["retail"], product_tag=["Recommend"]))
     assert index.requests[0]["filters"].endswith('AND industry_tag:"retail"')
-
-
-# --- facets
-
-
-def test_facets_are_learned_from_the_same_responses() -> None:
-    facets = FacetValues()
-    retrieve(Index(facets={"language": {"go": 3}, "customer": {}}), RetrievalOptions("q"), facets)
-    assert facets.values() == {"language": ("go",)}
-
-
-def test_a_value_is_kept_60_seconds_and_goes_when_something_newer_is_learned() -> None:
-    now = [0.0]
-    facets = FacetValues(clock=lambda: now[0])
-    assert facets.stale()
-    facets.learn([{"facets": {"language": {"go": 1}, "customer": {"Acme": 1}}}])
-    now[0] = 60.0
-    facets.learn([{"facets": {"language": {"rust": 1}}}])
-    assert set(facets.values()["language"]) == {"go", "rust"}
-    now[0] = 60.1
-    facets.learn([{"facets": {"language": {"rust": 1}}}])
-    assert facets.values()["language"] == ("rust",)
-    assert facets.values()["customer"] == ("Acme",)
-    assert not facets.stale()
-    now[0] = 120.2
-    assert facets.stale()
-
-
-def test_facets_are_bounded() -> None:
-    facets = FacetValues()
-    facets.learn([{"facets": {"customer": {f"c{n}": 1 for n in range(5_000)}}}])
-    facets.learn([{"facets": {"customer": {"x" * 500: 1}}}])
-    assert len(facets.values()["customer"]) == 2_000
-
-
-# --- pricing
 
 
 @pytest.mark.parametrize("query", ["What does it cost?", "does it work at scale", "Pricing"])
@@ -452,114 +297,3 @@ def test_injection_by_seed_000s_name() -> None:
     injected = inject_pricing_if_needed("the price?", (), chunks, priced, instance=INSTANCE)
     assert injected == [hit(1), hit(2), hit(9)]
     assert inject_pricing_if_needed("facets?", (), chunks, priced, instance=INSTANCE) == chunks
-
-
-# --- hits
-
-
-def test_a_code_hit_has_its_qualified_name_and_a_link_to_its_commit() -> None:
-    source = source_from_hit(
-        3,
-        {
-            "objectID": "1_a",
-            "entity_type": "function",
-            "entity_name": "reset",
-            "description": "Python method: Session.reset — Start anew.",
-            "content": "def reset(self): ...",
-            "file_path": "src/session.py",
-            "line_start": 10,
-            "line_end": 12,
-            "repository": "acme/shop",
-            "repository_url": "https://github.com/acme/shop",
-            "commit_sha": "abc123",
-            "source_type": "code",
-        },
-    )
-    assert source.n == 3
-    assert source.title == "Session.reset (src/session.py)"
-    assert source.url == "https://github.com/acme/shop/blob/abc123/src/session.py#L10-L12"
-    assert source.repository == "acme/shop"
-    assert source.content == "Python method: Session.reset — Start anew.\ndef reset(self): ..."
-
-
-@pytest.mark.parametrize(
-    ("fields", "title"),
-    [
-        ({"qualified_name": "A.b", "file_path": "x.py"}, "A.b (x.py)"),
-        ({"description": "Go function: f", "entity_name": "f", "file_path": "f.go"}, "f (f.go)"),
-        ({"description": "no label", "entity_name": "f", "file_path": "f.go"}, "f (f.go)"),
-        (
-            {"entity_type": "doc_section", "title": "Guide", "heading_path": ["Guide", "Install"]},
-            "Guide > Install",
-        ),
-        (
-            {"entity_type": "doc_section", "entity_name": "Install", "file_path": "README.md"},
-            "Install (README.md)",
-        ),
-        ({"file_path": "x.py"}, "x.py"),
-        ({"entity_name": "a\nb"}, "a b"),
-        ({}, "Untitled"),
-    ],
-)
-def test_titles(fields: dict[str, Any], title: str) -> None:
-    assert source_from_hit(1, fields).title == title
-
-
-@pytest.mark.parametrize(
-    ("url", "kept"),
-    [
-        ("https://docs.example.org/a", True),
-        ("http://docs.example.org/a", True),
-        ("javascript:alert(1)", False),
-        ("//evil.example/", False),
-        ("https://[::1", False),
-        ("not an address", False),
-        (7, False),
-    ],
-)
-def test_a_record_keeps_only_a_web_address(url: object, kept: bool) -> None:
-    source = source_from_hit(1, {"url": url})
-    assert source.url == (url if kept else None)
-
-
-@given(
-    st.dictionaries(
-        st.sampled_from(["title", "url", "entity_type", "heading_path", "line_start", "content"]),
-        st.none() | st.text(max_size=20) | st.integers() | st.lists(st.text(max_size=5)),
-    )
-)
-def test_any_hit_is_a_source(fields: dict[str, Any]) -> None:
-    source = source_from_hit(1, fields)
-    assert source.title
-    assert isinstance(source.content, str)
-
-
-# --- customers
-
-
-def test_the_directory_keeps_one_address_a_customer() -> None:
-    rows: list[dict[str, object]] = [
-        {"customer": "Acme", "url": "https://www.algolia.com/blog/acme"},
-        {"customer": "Acme", "url": "https://www.algolia.com/customers/acme/"},
-        {"customer": "Under  Armour", "url": "https://www.algolia.com/customers/under-armour"},
-        {"customer": "Plain", "url": "http://www.algolia.com/customers/plain"},
-        {"customer": "", "url": "https://www.algolia.com/customers/x"},
-        {"customer": 3, "url": "https://www.algolia.com/customers/x"},
-        {"customer": "Bad", "url": "https://[::1"},
-    ]
-    assert build_directory(rows, instance=INSTANCE).urls == {
-        "Acme": "https://www.algolia.com/customers/acme/",
-        "Under Armour": "https://www.algolia.com/customers/under-armour",
-    }
-
-
-def test_the_directory_is_one_request_that_learns_the_facets_too() -> None:
-    stories = [{"customer": "Acme", "url": "https://www.algolia.com/customers/acme"}]
-    index = Index([], stories, facets={"industry_tag": {"retail": 4}})
-    facets = FacetValues()
-    directory = load_customer_directory(index, facets=facets, instance=INSTANCE)
-    assert set(directory.urls) == {"Acme"}
-    assert facets.values() == {"industry_tag": ("retail",)}
-    assert (
-        index.requests[1]["filters"] == '(source_type:"customer_story" OR source_type:"case_study")'
-    )

@@ -17,10 +17,23 @@ MAX_VALUES_PER_ATTRIBUTE = 5
 MAX_SCORE = 65_535
 
 
+def named_entities(
+    query: str, entities: Sequence[str], known: Mapping[str, Sequence[str]], instance: Instance
+) -> tuple[Entity, ...]:
+    """The index's facet values that the question, or the extractor of it, names."""
+    boosted = _boosted(known, instance)
+    matched = [
+        Entity(attribute, value)
+        for text in entities
+        for attribute, values in boosted.items()
+        for value in match_values(text, values)
+    ]
+    return tuple(dict.fromkeys((*spot_entities(query, boosted), *matched)))
+
+
 def score_boosts(
     *,
-    query: str,
-    entities: Sequence[str],
+    named: Sequence[Entity],
     signals: Mapping[str, SignalValue],
     known: Mapping[str, Sequence[str]],
     instance: Instance,
@@ -31,20 +44,14 @@ def score_boosts(
     out: a reader of one product asks about another one now and then.
     """
     base = instance.retrieval.boosts
-    known = {attribute: known[attribute] for attribute in base if attribute in known}
-    scores: dict[Entity, int] = {}
-    for text in entities:
-        for attribute, values in known.items():
-            for value in match_values(text, values):
-                scores[Entity(attribute, value)] = base[attribute] * QUESTION_FACTOR
-    for entity in spot_entities(query, known):
-        scores[entity] = base[entity.attribute] * QUESTION_FACTOR
-    named = {entity.attribute for entity in scores}
+    boosted = _boosted(known, instance)
+    scores = {entity: base[entity.attribute] * QUESTION_FACTOR for entity in named}
+    settled = {entity.attribute for entity in named}
     for name in SIGNALS:
         for text in _texts(signals.get(name)):
             for attribute in instance.signal(name).boosts:
-                for value in match_values(text, known.get(attribute, ())):
-                    if attribute not in named:
+                if attribute not in settled:
+                    for value in match_values(text, boosted.get(attribute, ())):
                         scores[Entity(attribute, value)] = base[attribute]
     return scores
 
@@ -67,6 +74,10 @@ def optional_filters(
         ]
         for attribute, group in sorted(groups.items())
     ]
+
+
+def _boosted(known: Mapping[str, Sequence[str]], instance: Instance) -> dict[str, Sequence[str]]:
+    return {name: known[name] for name in instance.retrieval.boosts if name in known}
 
 
 def _escaped(value: str) -> str:

@@ -15,10 +15,12 @@ from plumbline.search.query_building import build_query
 from plumbline.turn.hits import RETRIEVED
 
 Strategy = Literal["filtered", "relaxed", "fallback", "none"]
-RungName = Literal["filtered", "relaxed", "fallback", "pricing", "nearest"]
+RungName = Literal["filtered", "relaxed", "fallback", "plain", "pricing", "nearest"]
 
 MAX_QUERY_BYTES = 512
 NEAREST_COUNT = 3
+# Seats that the profile's boosts cannot take away.
+PLAIN_COUNT = 3
 MAX_FILTER_VALUES = 10
 
 # Sent with every index query of a turn. Words are optional on the last rung only, so no other
@@ -64,6 +66,7 @@ def build_ladder(
     source_types: Sequence[str],
     match_count: int,
     boosts: Sequence[Sequence[str]],
+    plain: bool,
     pricing: bool,
     persona: str,
     instance: Instance,
@@ -71,7 +74,8 @@ def build_ladder(
     """The rungs in order, the reader's own words on all but the last, which sends the telling ones.
 
     What the reader chose holds on all of them but ``nearest``, which looks past it when nothing
-    was found. Without the extractor's filters there is no ``filtered`` rung.
+    was found. Without the extractor's filters there is no ``filtered`` rung. ``plain`` asks for
+    the best few without boosts.
     """
     chosen = " AND ".join(
         part
@@ -94,6 +98,9 @@ def build_ladder(
     rungs.append(Rung("relaxed", {**common, "query": query, "filters": chosen}))
     loose = _loose(common, keyword_query)
     rungs.append(Rung("fallback", {**loose, "filters": chosen}))
+    if plain:
+        unboosted = {name: value for name, value in loose.items() if name != "optionalFilters"}
+        rungs.append(Rung("plain", {**unboosted, "filters": chosen, "hitsPerPage": PLAIN_COUNT}))
     if pricing:
         rungs.append(Rung("pricing", _pricing(common, repository, language, instance)))
     if repository is not None or language or source_types:

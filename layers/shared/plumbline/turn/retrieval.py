@@ -8,7 +8,7 @@ from typing import Any, Protocol
 
 from plumbline.instance import Instance
 from plumbline.sources import Source
-from plumbline.turn.boosts import optional_filters, score_boosts
+from plumbline.turn.boosts import named_entities, optional_filters, score_boosts
 from plumbline.turn.entities import match_values
 from plumbline.turn.facets import FacetValues
 from plumbline.turn.hits import source_from_hit
@@ -18,6 +18,8 @@ from plumbline.turn.session import SignalValue
 
 # Pricing sources stand behind the best few, so that neither drives the other out.
 _PRICING_PLACE = 3
+_BOOSTED, _PLAIN = 0, 1
+_SEATING = (_BOOSTED, _BOOSTED, _PLAIN)
 
 
 class SearchIndex(Protocol):
@@ -84,16 +86,13 @@ def orchestrate_retrieval(
     searched = cut_query(options.search_query or options.query)
     keywords = cut_query(options.keyword_query or searched)
     known = facets.values()
-    scores = score_boosts(
-        query=options.query,
-        entities=options.entities,
-        signals=options.signals,
-        known=known,
-        instance=instance,
-    )
+    named = named_entities(options.query, options.entities, known, instance)
+    scores = score_boosts(named=named, signals=options.signals, known=known, instance=instance)
     boosts = optional_filters(scores, leave_out=("language",) if options.language else ())
     concepts = options.signals.get("architecture_concepts", ())
     pricing = is_about_pricing(options.query, concepts, instance)
+    # The profile may know nothing of this question: some sources are found without it.
+    plain = bool(boosts) and len(scores) > len(named)
     match_count = options.match_count or instance.retrieval.match_count
     rungs = build_ladder(
         query=searched,
@@ -104,19 +103,20 @@ def orchestrate_retrieval(
         source_types=options.source_type_filters,
         match_count=match_count,
         boosts=boosts,
+        plain=plain,
         pricing=pricing,
         persona=options.persona,
         instance=instance,
     )
-    # A filled page would stop the request before the pricing query.
-    strategy = "none" if pricing else "stopIfEnoughMatches"
+    # A filled page would stop the request before the queries that have seats of their own.
+    strategy = "none" if pricing or plain else "stopIfEnoughMatches"
     answers = index.multi_query([rung.parameters for rung in rungs], strategy=strategy)
     facets.learn(answers)
     by_rung: dict[str, Mapping[str, Any]] = {
         rung.name: answer for rung, answer in zip(rungs, answers, strict=False)
     }
-    found = merge_hits(rungs, by_rung)[:match_count]
-    hits = [hit for _, hit in found]
+    found = merge_hits(rungs, by_rung)
+    hits = seat_plain_hits([hit for _, hit in found], _hits(by_rung.get("plain")))[:match_count]
     if pricing:
         priced = _hits(by_rung.get("pricing"))
         hits = inject_pricing_if_needed(options.query, concepts, hits, priced, instance=instance)
@@ -189,6 +189,20 @@ def merge_hits(
             for hit in _hits(answers.get(rung.name)):
                 merged.setdefault(hit.get("objectID"), (rung.name, hit))
     return list(merged.values())
+
+
+def seat_plain_hits(
+    boosted: Sequence[Mapping[str, Any]], plain: Sequence[Mapping[str, Any]]
+) -> list[Mapping[str, Any]]:
+    """The boosted hits with every third seat given to a plain one that is not seated already."""
+    seated: dict[object, Mapping[str, Any]] = {}
+    waiting = [iter(boosted), iter(plain)]
+    for kind in _SEATING * (len(boosted) + len(plain)):
+        for hit in waiting[kind]:
+            if hit.get("objectID") not in seated:
+                seated[hit.get("objectID")] = hit
+                break
+    return list(seated.values())
 
 
 def _hits(answer: Mapping[str, Any] | None) -> list[Mapping[str, Any]]:
