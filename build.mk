@@ -10,20 +10,17 @@ PYTHON ?= python3
 SAM := SAM_CLI_TELEMETRY=0 AWS_DEFAULT_REGION=$${AWS_DEFAULT_REGION:-us-east-1} \
   PATH="$(CURDIR)/$(SAM_VENV)/bin:$$PATH" $(SAM_VENV)/bin/sam
 
-.PHONY: build validate lock-functions sizes
+.PHONY: build validate lock-functions
 
 check: validate
 lock: lock-functions
 
 build: $(SAM_VENV)/.ready ## build the functions and the layer into .aws-sam
 	@$(SAM) build
-	@$(MAKE) --no-print-directory sizes
+	@du -sm .aws-sam/build/*/ | awk '{ printf "  %4d MB  %s\n", $$1, $$2 }'
 
 validate: $(SAM_VENV)/.ready ## check template.yaml
 	@$(SAM) validate --lint
-
-sizes:
-	@du -sm .aws-sam/build/*/ | awk '{ printf "  %4d MB  %s\n", $$1, $$2 }'
 
 $(SAM_VENV)/.ready: requirements/sam.txt
 	@echo "Setting up $(SAM_VENV) ..."

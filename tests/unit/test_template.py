@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -113,6 +114,49 @@ def test_only_the_indexer_may_write() -> None:
         )
         assert "AlgoliaAdminKeyParameter" not in str(list(_statements(function)))
     assert "AlgoliaSearchKeyParameter" not in str(list(_statements("IndexRepoFunction")))
+
+
+# boto3's methods, as the adapters call them, and the rights that they take.
+RIGHTS = {
+    "get_object": {"s3:GetObject"},
+    "head_object": {"s3:GetObject"},
+    "put_object": {"s3:PutObject"},
+    "upload_fileobj": {"s3:PutObject", "s3:AbortMultipartUpload"},
+    "delete_objects": {"s3:DeleteObject"},
+    "list_objects_v2": {"s3:ListBucket"},
+    "get_item": {"dynamodb:GetItem"},
+    "put_item": {"dynamodb:PutItem"},
+    "update_item": {"dynamodb:UpdateItem"},
+    "transact_write_items": {"dynamodb:PutItem", "dynamodb:ConditionCheckItem"},
+    "scan": {"dynamodb:Scan"},
+    "send_message": {"sqs:SendMessage"},
+    "change_message_visibility": {"sqs:ChangeMessageVisibility"},
+    "put_events": {"events:PutEvents"},
+}
+
+
+def _calls(adapter: str) -> set[str]:
+    source = (ROOT / f"layers/shared/plumbline/adapters/{adapter}.py").read_text()
+    called = set(re.findall(r"_client\.(\w+)\(", source))
+    return (called - {"get_paginator"}) | set(re.findall(r'get_paginator\("(\w+)"\)', source))
+
+
+def _granted(function: str) -> set[str]:
+    actions: set[str] = set()
+    for statement in _statements(function):
+        action = statement["Action"]
+        actions |= set(action) if isinstance(action, list) else {action}
+    return actions
+
+
+def test_what_the_adapters_call_is_granted() -> None:
+    needed = set.union(
+        *(RIGHTS[call] for adapter in ("s3", "dynamodb", "events") for call in _calls(adapter))
+    )
+    assert len(needed) > 8
+    assert needed - {"events:PutEvents"} <= _granted("IndexRepoFunction")
+    readers = {"s3:GetObject", "s3:ListBucket", "dynamodb:GetItem", "dynamodb:Scan"}
+    assert readers | {"events:PutEvents"} <= _granted("SearchFunction")
 
 
 @pytest.mark.parametrize("name", ["ApiKeyHashes", "RedisUrl"])
