@@ -12,13 +12,15 @@ import subprocess
 from collections.abc import Collection, Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
+from tempfile import TemporaryFile
+from typing import IO
 from urllib.parse import urlsplit
 
 from markdown_it import MarkdownIt
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[2]
-BATCH = 4000
+BATCH = 2500
 
 # fmt: off
 ADDRESS_ATTRIBUTES = frozenset(
@@ -96,23 +98,55 @@ def javascript_renderers() -> str | None:
     return None
 
 
+class JavaScriptRenderers:
+    """marked and remark (GFM, raw HTML on), a process a batch, beside the work of this one."""
+
+    def __init__(self) -> None:
+        self._batches: list[tuple[list[str], subprocess.Popen[str], IO[str]]] = []
+        self._waiting: list[str] = []
+
+    def add(self, text: str) -> None:
+        """Takes a text in; a full batch begins to be rendered."""
+        self._waiting.append(text)
+        if len(self._waiting) >= BATCH:
+            self._start()
+
+    def pages(self) -> Iterator[tuple[str, dict[str, str]]]:
+        """Each text with the HTML that each renderer makes of it."""
+        self._start()
+        for texts, process, output in self._batches:
+            with output:
+                _, errors = process.communicate()
+                if process.returncode != 0:
+                    raise RuntimeError(f"the JavaScript renderers failed: {errors[-2000:]}")
+                output.seek(0)
+                yield from zip(texts, json.load(output), strict=True)
+
+    def _start(self) -> None:
+        if not self._waiting:
+            return
+        with TemporaryFile("w+", encoding="utf-8") as given:
+            json.dump([_well_formed(text) for text in self._waiting], given)
+            given.seek(0)
+            output = TemporaryFile("w+", encoding="utf-8")
+            process = subprocess.Popen(
+                ["node", str(HERE / "render.mjs")],
+                stdin=given,
+                stdout=output,
+                stderr=subprocess.PIPE,
+                text=True,
+                cwd=ROOT,
+            )
+        self._batches.append((self._waiting, process, output))
+        self._waiting = []
+
+
 def render_javascript(texts: Sequence[str]) -> list[dict[str, str]]:
-    """The HTML that marked and remark (GFM, raw HTML on) make of each text."""
-    pages: list[dict[str, str]] = []
-    for start in range(0, len(texts), BATCH):
-        done = subprocess.run(
-            ["node", str(HERE / "render.mjs")],
-            input=json.dumps([_well_formed(text) for text in texts[start : start + BATCH]]),
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=600,
-            cwd=ROOT,
-        )
-        if done.returncode != 0:
-            raise RuntimeError(f"the JavaScript renderers failed: {done.stderr[-2000:]}")
-        pages.extend(json.loads(done.stdout))
-    return pages
+    """The HTML that marked and remark make of each text."""
+    renderers = JavaScriptRenderers()
+    for text in texts:
+        renderers.add(text)
+    return [page for _, page in renderers.pages()]
 
 
 def _well_formed(text: str) -> str:
