@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import time
+import weakref
 from collections.abc import Generator, Sequence
 from contextlib import closing
 from typing import cast
@@ -72,8 +73,10 @@ class GeminiCalls:
         self._answer_model, self._extract_model = answer_model, extract_model
         self._read_timeout, self._extract_timeout = read_timeout, extract_timeout
         self._hooks = AnswerHooks(connect_timeout)
-        # A client of our own: the SDK's follows redirects, and would take the key along.
+        # A client of our own: the SDK's follows redirects, and takes the key along.
         transport = httpx2.Client(event_hooks=self._hooks.event_hooks(), follow_redirects=False)
+        # Kept connections are closed with the client, at the latest when the process ends.
+        weakref.finalize(self, transport.close)
         self._client = genai.Client(
             api_key=api_key,
             vertexai=False,
@@ -91,6 +94,7 @@ class GeminiCalls:
         config.response_json_schema = dict(request.schema)
         contents = _contents(request.history, [request.query])
         with call.watched(), mapped_errors(call), self._hooks.sending(call):
+            call.check()
             answer = self._client.models.generate_content(
                 model=self._extract_model, contents=contents, config=config
             )
@@ -147,8 +151,7 @@ class GeminiCalls:
         """The next chunk, or None at the end. What fails after the finish reason is no failure."""
         try:
             with mapped_errors(call), self._hooks.sending(call):
-                if not call.remaining:
-                    raise TimeoutError("the deadline has passed")
+                call.check()
                 return next(chunks, None)
         except ModelError:
             if reading.finished:

@@ -33,6 +33,11 @@ class CallDeadline:
         """Seconds left, at least 0."""
         return max(0.0, self._until - time.monotonic())
 
+    def check(self) -> None:
+        """Raise ``TimeoutError`` when the time is over."""
+        if not self.remaining:
+            raise TimeoutError("the call's deadline has passed")
+
     def move(self, until: float) -> None:
         """Set another end."""
         with self._changed:
