@@ -62,6 +62,8 @@ def clip_body(text: str) -> str:
 
     Lines end at ``\\n`` alone. Carriage returns before it are dropped, as is trailing white space.
     """
+    if len(text) <= MAX_BODY_CHARS and "\r" not in text and text.count("\n") < MAX_BODY_LINES:
+        return text.rstrip()
     text = text[: MAX_BODY_CHARS * 4]
     if "\r" in text:
         text = text.replace("\r\n", "\n")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from fnmatch import fnmatchcase
+from collections.abc import Iterable
+from fnmatch import translate
 from functools import lru_cache
 from pathlib import PurePosixPath
 
@@ -65,6 +66,12 @@ _LANGUAGE_OF_INTERPRETER = {
 _TEST_FOLDERS = frozenset(
     {"test", "tests", "__tests__", "spec", "specs", "__mocks__", "e2e", "testing"}
 )
+
+
+def _any_of(patterns: Iterable[str]) -> re.Pattern[str]:
+    return re.compile("|".join(translate(pattern) for pattern in patterns))
+
+
 _TEST_NAMES = (
     "test_*.py",
     "*_test.py",
@@ -76,6 +83,8 @@ _TEST_NAMES = (
     "*_spec.rb",
 )
 _SCRIPT_TEST_NAMES = ("*.test.*", "*.spec.*")
+_TEST_NAME = _any_of(_TEST_NAMES)
+_SCRIPT_TEST_NAME = _any_of(_SCRIPT_TEST_NAMES)
 
 _VENDORED_FOLDERS = frozenset(
     {
@@ -136,6 +145,8 @@ _GENERATED_NAMES = (
     "zz_generated*.go",
     ".terraform.lock.hcl",
 )
+_VENDORED_NAME = _any_of(_VENDORED_NAMES)
+_GENERATED_NAME = _any_of(_GENERATED_NAMES)
 _PROSE = frozenset({"markdown", "restructuredtext", "notebook"})
 
 _GENERATED_MARK = re.compile(
@@ -186,6 +197,11 @@ def grammar_of(path: str, language: str) -> str:
     return "tsx" if language == "typescript" and path.lower().endswith(".tsx") else language
 
 
+def is_prose(language: str) -> bool:
+    """Whether the file is documentation rather than code."""
+    return language in _PROSE
+
+
 @lru_cache(maxsize=4096)
 def is_test(path: str) -> bool:
     """Whether the file is a test, by its folders (any letter case) or its name.
@@ -195,20 +211,17 @@ def is_test(path: str) -> bool:
     *folders, name = path.split("/")
     if any(folder.lower() in _TEST_FOLDERS for folder in folders):
         return True
-    if any(fnmatchcase(name, pattern) for pattern in _TEST_NAMES):
+    if _TEST_NAME.match(name):
         return True
     suffix = PurePosixPath(name).suffix.lower()
-    return _LANGUAGE_OF_SUFFIX.get(suffix) in ("javascript", "typescript") and any(
-        fnmatchcase(name, pattern) for pattern in _SCRIPT_TEST_NAMES
-    )
+    script = _LANGUAGE_OF_SUFFIX.get(suffix) in ("javascript", "typescript")
+    return script and _SCRIPT_TEST_NAME.match(name) is not None
 
 
 def is_vendored(path: str) -> bool:
     """Whether the file is another project's, copied in: by folder name or by a known file name."""
     *folders, name = path.lower().split("/")
-    return not _VENDORED_FOLDERS.isdisjoint(folders) or any(
-        fnmatchcase(name, pattern) for pattern in _VENDORED_NAMES
-    )
+    return not _VENDORED_FOLDERS.isdisjoint(folders) or _VENDORED_NAME.match(name) is not None
 
 
 def is_generated(path: str, language: str, head: bytes) -> bool:
@@ -218,8 +231,7 @@ def is_generated(path: str, language: str, head: bytes) -> bool:
     """
     if language in _PROSE:
         return False
-    name = _name(path).lower()
-    if any(fnmatchcase(name, pattern) for pattern in _GENERATED_NAMES):
+    if _GENERATED_NAME.match(_name(path).lower()):
         return True
     return _GENERATED_MARK.search(head, 0, _MARK_BYTES) is not None
 

@@ -17,6 +17,8 @@ _Scope = tuple[str, bool]  # qualified name with its dot, and whether it is a cl
 
 _COMMENT = re.compile(r"#[^\n]*")
 _CHECK_EVERY = 256
+# Statements that hold no other.
+_SIMPLE = frozenset({ast.Expr, ast.Return, ast.Pass, ast.Raise, ast.Assert, ast.AugAssign})
 # ast cannot be stopped, and takes up to 600 bytes of memory for a byte of source.
 _MAX_AST_CHARS = 256_000
 
@@ -93,25 +95,29 @@ class _Reader:
         stack: list[tuple[Iterator[ast.stmt], _Scope]] = [(iter(module.body), ("", False))]
         while stack:
             statements, scope = stack[-1]
-            statement = next(statements, None)
-            if statement is None:
-                stack.pop()
-                continue
-            self._tick()
-            if isinstance(statement, _Definition):
-                entity = self._definition(statement, scope)
-                found.append(entity)
-                inner = (f"{entity.qualified_name}.", isinstance(statement, ast.ClassDef))
-                stack.append((iter(statement.body), inner))
-            elif isinstance(statement, (ast.Import, ast.ImportFrom)):
-                found.append(self._import(statement))
-            elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
-                if isinstance(statement.value, ast.Lambda):
-                    found.extend(self._named_lambda(statement, statement.value, scope))
+            for statement in statements:
+                kind = type(statement)
+                if kind in _SIMPLE:
+                    continue
+                self._tick()
+                if isinstance(statement, _Definition):
+                    entity = self._definition(statement, scope)
+                    found.append(entity)
+                    inner = (f"{entity.qualified_name}.", kind is ast.ClassDef)
+                    stack.append((iter(statement.body), inner))
+                    break
+                if isinstance(statement, (ast.Import, ast.ImportFrom)):
+                    found.append(self._import(statement))
+                elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                    if isinstance(statement.value, ast.Lambda):
+                        found.extend(self._named_lambda(statement, statement.value, scope))
+                else:
+                    nested = _nested_statements(statement)
+                    if nested:
+                        stack.append((iter(nested), scope))
+                        break
             else:
-                nested = _nested_statements(statement)
-                if nested:
-                    stack.append((iter(nested), scope))
+                stack.pop()
         return found
 
     def _tick(self) -> None:
