@@ -12,8 +12,9 @@ EntityType = Literal["function", "class", "import", "doc_section", "terraform_bl
 MAX_BODY_LINES = 60
 MAX_BODY_CHARS = 2000
 
+# The end comes first in the pattern, so that the engine can look for it alone.
 _SENTENCE_END = re.compile(
-    r"(?<!\be\.g)(?<!\bi\.e)(?<!\betc)(?<!\bvs)(?<!\bcf)[.!?][\"')\]]*(?=\s)"
+    r"[.!?](?<!\be\.g\.)(?<!\bi\.e\.)(?<!\betc\.)(?<!\bvs\.)(?<!\bcf\.)[\"')\]]*(?=\s)"
 )
 _BLANK_LINE = re.compile(r"\n[^\S\n]*\n")
 _MAX_DOC_CHARS = 2000
