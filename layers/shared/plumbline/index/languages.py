@@ -150,7 +150,7 @@ _GENERATED_NAME = _any_of(_GENERATED_NAMES)
 _PROSE = frozenset({"markdown", "restructuredtext", "notebook"})
 
 _GENERATED_MARK = re.compile(
-    rb"(?im)^[ \t]*(?:\#|//|/\*|\*|--|;|\"\"\"|'''|<!--)[^\n]{0,200}?"
+    rb"(?m)^[ \t]*(?:\#|//|/\*|\*|--|;|\"\"\"|'''|<!--)[^\n]{0,200}?"
     rb"(?:\bgenerated\b[^\n]{0,160}\bdo not (?:edit|modify|change)\b"
     rb"|\bdo not (?:edit|modify|change)\b[^\n]{0,160}\bgenerated\b"
     rb"|@generated\b|<auto-?generated\b"
@@ -233,7 +233,8 @@ def is_generated(path: str, language: str, head: bytes) -> bool:
         return False
     if _GENERATED_NAME.match(_name(path).lower()):
         return True
-    return _GENERATED_MARK.search(head, 0, _MARK_BYTES) is not None
+    top = head[:_MARK_BYTES].lower()
+    return b"generated" in top and _GENERATED_MARK.search(top) is not None
 
 
 def is_minified(path: str, language: str, data: bytes) -> bool:
