@@ -154,7 +154,8 @@ def test_what_the_adapters_call_is_granted() -> None:
         *(RIGHTS[call] for adapter in ("s3", "dynamodb", "events") for call in _calls(adapter))
     )
     assert len(needed) > 8
-    assert needed - {"events:PutEvents"} <= _granted("IndexRepoFunction")
+    secrets = {"ssm:GetParameter", "kms:Decrypt"}
+    assert _granted("IndexRepoFunction") - secrets == needed - {"events:PutEvents"}
     readers = {"s3:GetObject", "s3:ListBucket", "dynamodb:GetItem", "dynamodb:Scan"}
     assert readers | {"events:PutEvents"} <= _granted("SearchFunction")
 
