@@ -242,6 +242,33 @@ def test_a_refused_key_is_told_to_whoever_can_mend_it(world: World) -> None:
     )
 
 
+def test_a_newer_request_that_lost_its_lease_to_an_older_one_is_done_in_the_end(
+    world: World,
+) -> None:
+    older = world.upload(python_files(["older"]), name="b.zip", comment=OTHER)
+    newer = world.upload(python_files(["newer"]), comment=COMMIT)
+    done: list[str] = []
+
+    def steal(verb: str, key: str) -> None:
+        if verb == "put" and "journal" in key and not done:
+            done.append("stealing")
+            later(world, 1000)
+            done.append(world.handle(older).status)
+
+    world.bucket.fail = steal
+    assert world.handle(newer).status == "retry"
+    assert done == ["stealing", "completed"]
+    later(world, 200)
+    assert world.handle(newer).status == "completed"
+    assert world.index.names() == {"newer"}
+
+
+def test_what_an_operator_should_see_comes_with_its_cause(world: World) -> None:
+    world.index.failures["batch"] = [unavailable()] * 4
+    assert world.handle(world.upload(python_files(["alpha"]))).error is not None
+    assert world.handle(world.upload(b"no archive")).error is None
+
+
 def test_a_defect_is_told_and_not_hidden(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     request = world.upload(python_files(["alpha"]))
     monkeypatch.setattr("plumbline.index.run.build_documents", lambda *a, **k: 1 / 0)
@@ -265,10 +292,12 @@ def test_deleting_the_archive_deletes_the_repository(world: World) -> None:
 def test_deleting_an_old_archive_deletes_nothing(world: World) -> None:
     world.handle(world.upload(python_files(["alpha"]), name="1.zip", comment=COMMIT))
     world.handle(world.upload(python_files(["beta"]), name="2.zip", comment=OTHER))
+    world.handle(world.upload(b"no archive", name="3.zip"))
+    before = world.repository
     outcome = world.handle(world.delete_event("1.zip"))
     assert outcome.status == "unchanged"
     assert world.index.names() == {"beta"}
-    assert world.repository.status == "completed"
+    assert (world.repository.status, world.repository.reason) == ("failed", before.reason)
 
 
 def test_a_deletion_older_than_the_index_is_dropped(world: World) -> None:
@@ -364,9 +393,11 @@ def test_a_run_that_lost_its_lease_stops_writing(world: World) -> None:
     world.bucket.fail = steal
     outcome = world.handle(request)
     assert done == ["stealing", "completed"]
-    assert outcome.status == "waiting"
+    assert (outcome.status, outcome.retry_after) == ("retry", 180)
     assert world.index.names() == {"other"}
     assert world.repository.commit_sha == OTHER
+    # It was asked for before what stands now; had it been asked for later, it would be done now.
+    assert world.handle(request).status == "unchanged"
 
 
 def test_a_run_short_of_time_goes_on_in_another(world: World) -> None:

@@ -56,10 +56,10 @@ class Log:
     def __init__(self) -> None:
         self.lines: list[tuple[str, dict[str, Any]]] = []
 
-    def info(self, message: str, /, **fields: Any) -> None:
+    def info(self, message: str, /, *args: Any, **fields: Any) -> None:
         self.lines.append((message, fields))
 
-    def exception(self, message: str, /, **fields: Any) -> None:
+    def exception(self, message: str, /, *args: Any, **fields: Any) -> None:
         self.lines.append((message, fields))
 
 
@@ -174,6 +174,15 @@ def test_what_has_ended_is_not_seen_again(outcome: Any) -> None:
     assert s.handle(load("index_reindex_sqs")) == {"batchItemFailures": []}
     ((_, fields),) = s.log.lines
     assert (fields["status"], fields["reason"]) == (outcome, "why")
+
+
+def test_what_an_operator_should_see_is_logged_once_with_its_cause() -> None:
+    error = StorageUnavailable("down")
+    s = Setting(Outcome("retry", "down", 30, error=error))
+    s.handle(load("index_reindex_sqs"))
+    ((message, fields),) = s.log.lines
+    assert message == "Index request failed"
+    assert fields["exc_info"] is error
 
 
 @pytest.mark.parametrize("receives", [1, MAX_RECEIVES - 1, MAX_RECEIVES])

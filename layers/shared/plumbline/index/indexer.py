@@ -28,7 +28,7 @@ from plumbline.index.index_request import (
     with_lease,
 )
 from plumbline.index.index_settings import IndexSettingsSetup
-from plumbline.index.leases import Busy, Handled, Lease, acquire, rescue
+from plumbline.index.leases import LEASE_SECONDS, Busy, Handled, Lease, acquire, rescue
 from plumbline.index.progress import ProgressReporter
 from plumbline.index.registry import Registry
 from plumbline.index.run import IndexRun, RunParts, RunSummary
@@ -74,13 +74,14 @@ class IndexSettings:
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """How a request ended. ``retry_after`` (seconds) asks for the message to be seen again then;
-    without it the message is done.
+    without it the message is done. ``error`` is one that an operator should see, with its cause.
     """
 
     status: Literal["completed", "unchanged", "continued", "deleted", "waiting", "failed", "retry"]
     reason: str | None = None
     retry_after: int | None = None
     summary: RunSummary | None = None
+    error: PlumblineError | None = None
 
 
 class Indexer:
@@ -245,18 +246,19 @@ class Indexer:
 
     def _failed(self, lease: Lease, error: PlumblineError, *, last_try: bool) -> Outcome:
         if isinstance(error, StorageConflict):
-            # The lease is another run's now, and so is the registry's entry.
-            return Outcome("waiting", error.message)
+            # The registry's entry is another run's now. Whether ours is still to be done, or was
+            # done by that one, is seen when the message comes again.
+            return Outcome("retry", error.message, int(LEASE_SECONDS), error=error)
         reason = _reason(error)
+        if isinstance(error, RepositoryError | RequestError) and (last_try or not error.retryable):
+            lease.fail("failed", reason, handled=True)
+            return Outcome("failed", reason)
         if error.retryable and not last_try:
             lease.fail("pending", f"{reason} It is tried again.", handled=False)
-            return Outcome("retry", reason, _retry_after(error))
-        mended_by_owner = isinstance(error, RepositoryError | RequestError)
-        lease.fail("failed", reason, handled=mended_by_owner)
-        if mended_by_owner:
-            return Outcome("failed", reason)
-        # To the dead-letter queue, where an operator sees it.
-        return Outcome("retry", reason, _retry_after(error))
+        else:
+            # Its message goes to the dead-letter queue, where an operator sees it.
+            lease.fail("failed", reason, handled=False)
+        return Outcome("retry", reason, _retry_after(error), error=error)
 
 
 def _identity(fetched: Fetched) -> str | None:

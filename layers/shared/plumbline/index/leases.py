@@ -55,8 +55,11 @@ class Lease:
         entry: RegistryEntry,
         request: IndexRequest,
         clock: Callable[[], datetime],
+        *,
+        before: Repository,
     ) -> None:
         self._registry, self._clock = registry, clock
+        self._before = before
         self.entry = entry
         self.request = request
         self._token = entry.lease
@@ -113,13 +116,8 @@ class Lease:
 
     def keep(self) -> None:
         """The request asked for nothing after all: the repository is as it was."""
-        indexed = self.repository.indexed_at is not None
         self._write(
-            lambda entry: replace(
-                entry,
-                repository=replace(entry.repository, status="completed" if indexed else "pending"),
-                event_id=self.request.event_id,
-            )
+            lambda entry: replace(entry, repository=self._before, event_id=self.request.event_id)
         )
 
     def delete(self) -> None:
@@ -185,9 +183,11 @@ def acquire(
     """
     token = uuid.uuid4().hex
     outcome: Busy | Handled | None = None
+    before: Repository | None = None
 
     def decide(entry: RegistryEntry) -> RegistryEntry | None:
-        nonlocal outcome
+        nonlocal outcome, before
+        before = entry.repository
         outcome = _handled(entry, request)
         if outcome:
             return None
@@ -218,7 +218,7 @@ def acquire(
     if request.action == "delete" and not registry.known(request.url):
         return Handled("there is no such repository")
     entry = registry.change(request.url, decide)
-    return outcome or Lease(registry, entry, request, clock)
+    return outcome or Lease(registry, entry, request, clock, before=before or entry.repository)
 
 
 def rescue(

@@ -44,10 +44,10 @@ class MessageQueue(Protocol):
 class Log(Protocol):
     """The logger's two verbs that are needed here."""
 
-    def info(self, message: str, /, **fields: Any) -> None:
+    def info(self, message: str, /, *args: Any, **fields: Any) -> None:
         """Log what happened."""
 
-    def exception(self, message: str, /, **fields: Any) -> None:
+    def exception(self, message: str, /, *args: Any, **fields: Any) -> None:
         """Log the error being handled."""
 
 
@@ -113,14 +113,17 @@ class Triggers:
         outcomes = []
         for request in read_requests(event, bucket=self._bucket, now=self._clock()):
             outcome = self._worker.handle(request, remaining, last_try=last_try)
-            self._log.info(
-                "Index request handled",
-                repository=request.url,
-                action=request.action,
-                event_id=request.event_id,
-                hop=request.hop,
+            fields = {
+                "repository": request.url,
+                "action": request.action,
+                "event_id": request.event_id,
+                "hop": request.hop,
                 **_shown(outcome),
-            )
+            }
+            if outcome.error is None:
+                self._log.info("Index request handled", **fields)
+            else:
+                self._log.exception("Index request failed", exc_info=outcome.error, **fields)
             outcomes.append(outcome)
         return outcomes
 
