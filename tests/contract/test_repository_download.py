@@ -18,7 +18,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from plumbline.errors import ArchiveRefused, NotFound, RepositoryUnreachable
-from plumbline.index.download import Downloader, is_public, resolve
+from plumbline.index.download import Downloader
+from plumbline.index.public_hosts import is_public, resolve
 
 HOST = "git.example.org"
 BODY = bytes(range(256)) * 4000

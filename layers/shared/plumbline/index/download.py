@@ -8,8 +8,6 @@ first address. Source: design, section 6.
 from __future__ import annotations
 
 import http.client
-import ipaddress
-import socket
 import ssl
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -18,68 +16,11 @@ from typing import BinaryIO
 from urllib.parse import urljoin, urlsplit
 
 from plumbline.errors import ArchiveRefused, NotFound, RepositoryUnreachable
-
-Resolve = Callable[[str, int], Sequence[str]]
+from plumbline.index.public_hosts import PinnedConnection, Resolve, is_public, resolve
 
 _MAX_REDIRECTS = 5
 _PIECE_BYTES = 256 * 1024
 _REDIRECTS = frozenset({301, 302, 303, 307, 308})
-_NAT64 = ipaddress.ip_network("64:ff9b::/96")
-
-
-def resolve(host: str, port: int) -> Sequence[str]:
-    """Every address of a host name, as the system's resolver gives them."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
-def is_public(address: str) -> bool:
-    """Whether an IP address lies on the public internet, also when it is wrapped in an IPv6 one."""
-    try:
-        ip = ipaddress.ip_address(address.partition("%")[0])
-    except ValueError:
-        return False
-    if isinstance(ip, ipaddress.IPv6Address):
-        inner = ip.ipv4_mapped or ip.sixtofour or (ip.teredo[1] if ip.teredo else None)
-        if ip in _NAT64:
-            inner = ipaddress.IPv4Address(int(ip) & 0xFFFFFFFF)
-        if inner is not None:
-            ip = inner
-    return ip.is_global and not ip.is_multicast and not ip.is_reserved
-
-
-class _PinnedConnection(http.client.HTTPSConnection):
-    """HTTPS to checked addresses, in turn, under the certificate of the host's name."""
-
-    def __init__(
-        self,
-        host: str,
-        port: int,
-        addresses: Sequence[str],
-        *,
-        timeout: float,
-        context: ssl.SSLContext,
-    ) -> None:
-        super().__init__(host, port, timeout=timeout, context=context)
-        self._addresses, self._tls = addresses, context
-
-    def connect(self) -> None:
-        raw = self._first_to_answer()
-        try:
-            self.sock = self._tls.wrap_socket(raw, server_hostname=self.host)
-        except BaseException:
-            raw.close()
-            raise
-
-    def _first_to_answer(self) -> socket.socket:
-        failure: OSError | None = None
-        # A host may have IPv6 addresses where the function has only IPv4, and the other way round.
-        for address in self._addresses:
-            try:
-                return socket.create_connection((address, self.port), self.timeout)
-            except OSError as exc:
-                failure = exc
-        raise failure or OSError("no address")
 
 
 class Downloader:
@@ -162,7 +103,7 @@ class Downloader:
         if not addresses or not all(self._public(one) for one in addresses):
             raise RepositoryUnreachable(f"{host} is not on the public internet.")
         context = self._context or ssl.create_default_context()
-        return _PinnedConnection(host, port, addresses, timeout=self._timeout, context=context)
+        return PinnedConnection(host, port, addresses, timeout=self._timeout, context=context)
 
     def _check_answer(self, host: str, answer: http.client.HTTPResponse) -> None:
         if answer.status in (401, 403, 404):
