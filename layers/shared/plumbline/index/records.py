@@ -13,6 +13,8 @@ Record = dict[str, object]
 
 MAX_RECORD_BYTES = 9000
 _MAX_TEXT_CHARS = 500
+# What is left of the limit for names, numbers, and a return type of 500 characters.
+_SURE_BYTES = 5000
 _NO_CONTROLS = dict.fromkeys([*range(32), 127])
 _RANK_WEIGHTS = {
     "class": 3,
@@ -59,9 +61,6 @@ def fit_record(record: Record) -> Record:
     If that does not help, the fields beside file 002's go one by one, the longest lists first; a
     record of capped text fields alone is left as it is. Source: seed 002, "The 9000-byte trim".
     """
-    # Writing each record as JSON to learn its size would cost more than making it did.
-    if _most_json_bytes(record) < MAX_RECORD_BYTES:
-        return record
     excess = _json_size(record) - MAX_RECORD_BYTES + 1
     if excess <= 0:
         return record
@@ -117,7 +116,7 @@ def build_documents(
             record["repository"] = repository
             record["repository_url"] = repository_url
             record["commit_sha"] = commit_sha
-            records.append(fit_record(record))
+            records.append(record if _surely_fits(entity, record) else fit_record(record))
     return records
 
 
@@ -172,19 +171,14 @@ def _capped(text: str) -> str:
     return text if text.isprintable() else text.translate(_NO_CONTROLS)
 
 
-def _most_json_bytes(record: Record) -> int:
-    """What the record's JSON cannot exceed: six bytes a character, and what stands around it."""
-    bound = 0
-    for name, value in record.items():
-        bound += len(name) + 30
-        if isinstance(value, str):
-            bound += len(value) * 6
-        elif isinstance(value, (list, tuple)):
-            for item in value:
-                bound += (len(item) if isinstance(item, str) else MAX_RECORD_BYTES) * 6 + 3
-        elif value is not None and not isinstance(value, (bool, int)):
-            return MAX_RECORD_BYTES
-    return bound
+def _surely_fits(entity: Entity, record: Record) -> bool:
+    """Whether the record is small at six bytes of JSON a character: writing each as JSON to learn
+    its size would cost more than making it did.
+    """
+    texts = ("content", "description", "signature", "entity_name", "file_path", "repository_url")
+    count = sum([len(str(record[name])) for name in texts])
+    count += sum(map(len, entity.parameters)) + len(entity.qualified_name)
+    return not entity.extra and count * 6 + len(entity.parameters) * 3 < _SURE_BYTES
 
 
 def _json_size(record: Record) -> int:
