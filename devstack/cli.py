@@ -232,13 +232,18 @@ def _client(arguments: argparse.Namespace) -> tuple[Client, Mapping[str, str]]:
 
 
 class _interruptible:  # noqa: N801  # reads as a statement: `with _interruptible():`
-    """SIGTERM ends the command as Ctrl-C does, so that what was started is stopped."""
+    """SIGINT and SIGTERM end the command as Ctrl-C does, so that what was started is stopped."""
 
     def __enter__(self) -> None:
-        self._before = signal.signal(signal.SIGTERM, signal.default_int_handler)
+        # A shell starts what it puts in the background with SIGINT ignored.
+        self._before = {
+            number: signal.signal(number, signal.default_int_handler)
+            for number in (signal.SIGINT, signal.SIGTERM)
+        }
 
     def __exit__(self, *_: object) -> None:
-        signal.signal(signal.SIGTERM, self._before)
+        for number, handler in self._before.items():
+            signal.signal(number, handler)
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""``plumbline demo`` and ``plumbline dev``: the embedded stack for one question, or until Ctrl-C."""
+"""``plumbline demo`` and ``plumbline dev``: the stack for one question, or until Ctrl-C."""
 
 from __future__ import annotations
 
@@ -33,12 +33,14 @@ def run_demo(
 def run_dev(*, port: int, folder: Path | None, environ: Mapping[str, str]) -> None:
     """Keep the stack up until it is interrupted."""
     try:
-        stack = Stack(environ, port=port, folder=folder)
-        with stack:
+        with Stack(environ, port=port, folder=folder) as stack:
             stack.state.save()
-            _greet(stack)
-            # Ctrl-C raises here; SIGTERM does the same.
-            threading.Event().wait()
+            try:
+                _greet(stack)
+                # Ctrl-C raises here; SIGTERM does the same.
+                threading.Event().wait()
+            finally:
+                STATE_FILE.unlink(missing_ok=True)
     except OSError as exc:
         if exc.errno != errno.EADDRINUSE:
             raise
@@ -48,8 +50,6 @@ def run_dev(*, port: int, folder: Path | None, environ: Mapping[str, str]) -> No
         ) from exc
     except KeyboardInterrupt:
         _say("\nStopped.")
-    finally:
-        STATE_FILE.unlink(missing_ok=True)
 
 
 def _greet(stack: Stack) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import socket
 import threading
 import time
 import uuid
@@ -82,6 +83,8 @@ class FunctionUrls:
 
     def start(self) -> None:
         """Bind and serve; OSError when the port is taken."""
+        # The server's own error for a taken port has no errno to tell it by.
+        socket.create_server(self._server.bind_addr).close()
         self._server.prepare()
         self._thread.start()
 

@@ -12,7 +12,9 @@ from devstack.failure import CommandError
 from devstack.packing import Archive, is_address, pack
 from devstack.show import progress_bar
 
-_POLL_SECONDS = 0.2
+# Quick at first, then slower than the rate limit of 100 a minute.
+_QUICK_SECONDS, _QUICK_POLLS = 0.2, 30
+_SLOW_SECONDS = 1.0
 # A repository that has not been heard of for this long is not coming.
 _SILENCE_SECONDS = 60.0
 
@@ -67,6 +69,7 @@ def _watch(client: Client, url: str, started: datetime, title: str) -> dict[str,
     wanted = _comparable(url)
     heard = time.monotonic()
     last: object = None
+    polls = 0
     with progress_bar(f"Indexing {title}") as advance:
         while True:
             repository = next(
@@ -79,11 +82,13 @@ def _watch(client: Client, url: str, started: datetime, title: str) -> dict[str,
                 advance(1.0 if status == "completed" else repository["progress"], status)
                 if status == "completed":
                     return repository
-                if status == "failed":
+                # A failure that is tried again later stays pending, with its reason.
+                if status == "failed" or (status == "pending" and repository.get("reason")):
                     break
             if time.monotonic() - heard > _SILENCE_SECONDS:
                 raise CommandError(f"{title}: the indexer has not been heard of for a minute.")
-            time.sleep(_POLL_SECONDS)
+            polls += 1
+            time.sleep(_QUICK_SECONDS if polls < _QUICK_POLLS else _SLOW_SECONDS)
     raise CommandError(f"{title}: {repository.get('reason') or 'indexing failed'}")
 
 
