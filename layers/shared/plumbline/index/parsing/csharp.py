@@ -5,7 +5,12 @@ from __future__ import annotations
 import re
 
 from plumbline.index.entities import one_line
-from plumbline.index.parsing.definitions import Definition, split_top_level, text_of
+from plumbline.index.parsing.definitions import (
+    Definition,
+    split_top_level,
+    text_of,
+    without_comments,
+)
 
 _USING = re.compile(r"\A(?:global\s+)?using\s+(?:static\s+)?(?:unsafe\s+)?(?:\w+\s*=\s*)?")
 
@@ -26,5 +31,7 @@ def refine(definition: Definition, source: bytes) -> bool:
     # ``params int[] rest`` has no node of its own, so the text is what is split.
     parameters = node.child_by_field_name("parameters")
     if parameters is not None and kind != "delegate":
-        definition.parameters = tuple(split_top_level(text_of(source, parameters)[1:-1]))
+        definition.parameters = tuple(
+            split_top_level(without_comments(text_of(source, parameters)[1:-1]))
+        )
     return bool(definition.name)

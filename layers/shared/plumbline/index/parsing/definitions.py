@@ -18,6 +18,12 @@ _JOINT = re.compile(r"\s+(?:extends|implements|with)\s+")
 # What may stand before a type's path: &'a mut, *const, dyn.
 _REFERENCE = re.compile(r"\A(?:&|\*|'\w+|mut\b|const\b|dyn\b|\s)+")
 _PATH = re.compile(r"\A[\w:.]+")
+_STRING = r"(\"(?:\\.|[^\"\\\n])*\"|'(?:\\.|[^'\\\n])*'|`[^`]*`)"
+_SLASH_COMMENT = re.compile(_STRING + r"|//[^\n]*|/\*.*?(?:\*/|\Z)", re.S)
+_HASH_COMMENT = re.compile(_STRING + r"|(?<!\S)#(?!\[)[^\n]*", re.S)
+# What line breaks inside brackets leave behind: "( a", "b, )".
+_LOOSE_START = re.compile(r"([(\[]) ")
+_LOOSE_END = re.compile(r",? ([)\]])")
 # What makes a comma between parameters doubtful: brackets, strings, comments.
 _NESTED = re.compile(rb"[(\[{<\"'`/#|]")
 _PARENTHESIS = ord("(")
@@ -81,16 +87,29 @@ def parameters_of(source: bytes, node: Node | None) -> tuple[str, ...]:
     )
 
 
-def signature_of(source: bytes, start: int, end: int, attribute: str = "") -> str:
-    """The definition on one line: no body, and none of the attributes that ``attribute`` opens."""
-    text = source[start : min(end, start + MAX_SIGNATURE_BYTES)].decode("utf-8", "replace")
-    text = one_line(text)
+def signature_of(
+    source: bytes, start: int, end: int, attribute: str = "", comments: str = "slash"
+) -> str:
+    """The definition on one line: no body, no comments, none of what ``attribute`` opens."""
+    raw = source[start : min(end, start + MAX_SIGNATURE_BYTES)].decode("utf-8", "replace")
+    text = one_line(without_comments(raw, comments))
+    if "\n" in raw:
+        text = _LOOSE_END.sub(r"\1", _LOOSE_START.sub(r"\1", text))
     while attribute and text.startswith(attribute):
         rest = _after_attribute(text)
         if not rest:
             break
         text = rest
     return text.rstrip(" {;,=")
+
+
+def without_comments(text: str, style: str = "slash") -> str:
+    """The text with a space for each comment; what strings hold stays."""
+    if style != "hash" and ("//" in text or "/*" in text):
+        text = _SLASH_COMMENT.sub(lambda m: m[1] or " ", text)
+    if style != "slash" and "#" in text:
+        text = _HASH_COMMENT.sub(lambda m: m[1] or " ", text)
+    return text
 
 
 def _after_attribute(text: str) -> str:

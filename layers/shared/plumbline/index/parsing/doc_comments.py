@@ -26,6 +26,7 @@ _DIRECTIVE = re.compile(
 # The first line of a doc generator's tags, after which no description follows.
 _TAG = re.compile(r"[@\\]\w|:param\b|:returns?\b|-\s*(?:parameter|returns|throws)\b", re.I)
 _LEADING_TAG = re.compile(r"[@\\](?:brief|short|summary|description|desc)\b\s*|[@\\]fn\b.*")
+_LABELLED_LINK = re.compile(r"\{@link(?:plain)?\s+[^\s{}]+[\s|]+([^{}]+)\}")
 _INLINE_TAG = re.compile(r"\{@\w+\s+([^{}]*)\}")
 _XML_NAME = re.compile(r"<\w+\s+(?:cref|name|langword|href)=\"(?:[A-Z]:)?([^\"]*)\"\s*/>")
 _MARKUP = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>")
@@ -81,7 +82,7 @@ def describe(comment: str) -> str:
         return ""
     block = comment.startswith("/*")
     if block:
-        comment = comment[2:].removesuffix("*/")
+        comment = comment[2:].removesuffix("*/").rstrip("*")
     kept: list[str] = []
     for line in comment.split("\n"):
         line = line.strip()
@@ -125,7 +126,7 @@ def _clean(text: str) -> str:
     if "<" in text:
         text = _MARKUP.sub("", _XML_NAME.sub(r"\1", text))
     if "{@" in text:
-        text = _INLINE_TAG.sub(r"\1", text)
+        text = _INLINE_TAG.sub(r"\1", _LABELLED_LINK.sub(r"\1", text))
     if "[" in text:
         text = _SCALADOC.sub(lambda m: m[2] or m[1], text)
         text = _RUST_LINK.sub(r"\1", text)

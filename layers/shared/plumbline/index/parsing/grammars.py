@@ -191,7 +191,10 @@ GRAMMARS: Mapping[str, Grammar] = {
         refine=declarators.refine,
         module="tree_sitter_c",
         queries=("c",),
-        prefix=re.compile(rb"(?:typedef|static|extern|inline|const|__extension__)\s+\Z"),
+        prefix=re.compile(
+            rb"(?:(?:typedef|static|extern|inline|const|__extension__|"
+            rb"[A-Z_][A-Z0-9_]{2,}(?:\([^()\n]*\))?)\s+)+\Z"
+        ),
     ),
     "cpp": Grammar(
         label="C++",

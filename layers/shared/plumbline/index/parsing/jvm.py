@@ -13,6 +13,7 @@ from plumbline.index.parsing.definitions import (
     parameters_of,
     split_top_level,
     text_of,
+    without_comments,
 )
 
 _IMPORT = re.compile(r"\A(?:import\s+)?(?:static\s+)?")
@@ -67,7 +68,7 @@ def refine_kotlin(definition: Definition, source: bytes) -> bool:
 
 def _read_kotlin_function(definition: Definition, parameters: Node, source: bytes) -> None:
     written = text_of(source, parameters)
-    definition.parameters = tuple(split_top_level(written[1:-1]))
+    definition.parameters = tuple(split_top_level(without_comments(written[1:-1])))
     end = definition.body.start_byte if definition.body else definition.value.end_byte
     tail = source[parameters.end_byte : end].decode("utf-8", "replace").strip()
     if tail.startswith(":") and definition.kind != "constructor":

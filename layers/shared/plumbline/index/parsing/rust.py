@@ -16,6 +16,8 @@ def refine(definition: Definition, source: bytes) -> bool:
             trait = one_line(text_of(source, captures["trait"][0]))
             definition.parents = [trait]
             definition.name = f"{bare_type(trait)} for {definition.name}"
+    elif definition.kind == "macro":
+        definition.signature = f"macro_rules! {definition.name}"
     elif definition.kind == "import":
         definition.name = one_line(definition.name)
     return bool(definition.name)

@@ -10,6 +10,7 @@ from plumbline.index.parsing.definitions import (
     matching_bracket,
     split_top_level,
     text_of,
+    without_comments,
 )
 
 _MAX_HEADER = 2000
@@ -45,6 +46,9 @@ def _read_header(definition: Definition, source: bytes) -> None:
     node = definition.node
     named = node.child_by_field_name("name")
     body = node.child_by_field_name("body")
+    if definition.kind == "subscript":
+        accessors = [child for child in node.named_children if child.type == "computed_property"]
+        definition.body = body = accessors[0] if accessors else body
     start = node.start_byte
     if named is not None and definition.kind not in _NAMES:
         start = named.end_byte
@@ -57,7 +61,7 @@ def _read_header(definition: Definition, source: bytes) -> None:
     if opened < 0:
         return
     closed = matching_bracket(header, opened)
-    definition.parameters = tuple(split_top_level(header[opened + 1 : closed]))
+    definition.parameters = tuple(split_top_level(without_comments(header[opened + 1 : closed])))
     _, arrow, result = header[closed + 1 :].partition("->")
     if arrow:
         definition.result = one_line(_WHERE.split(result, maxsplit=1)[0])

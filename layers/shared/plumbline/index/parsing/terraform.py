@@ -13,7 +13,7 @@ from plumbline.index.parsing.doc_comments import comment_before, describe
 
 _CHECK_EVERY = 256
 _MAX_BODY_BYTES = 8000
-_HEREDOC = re.compile(r"\A<<-?\s*\w+\n(.*?)(?:\n\s*\w+\s*)?\Z", re.S)
+_HEREDOC = re.compile(r"\A<<-?\s*\w+\r?\n(.*?)(?:\n\s*\w+\s*)?\Z", re.S)
 _ESCAPE = re.compile(r"\\(.)")
 _ESCAPED = {"n": "\n", "t": "\t", "r": ""}
 
@@ -78,7 +78,10 @@ def _add_block(node: Node, source: bytes, found: list[Entity], deadline: float) 
             name=name,
             kind_label=f"Terraform {words[0]}",
             signature=signature_of(
-                source, node.start_byte, opened.start_byte if opened else node.end_byte
+                source,
+                node.start_byte,
+                opened.start_byte if opened else node.end_byte,
+                comments="any",
             ),
             doc=doc,
         )
@@ -86,7 +89,7 @@ def _add_block(node: Node, source: bytes, found: list[Entity], deadline: float) 
 
 
 def _assignment(node: Node, name: str, kind_label: str, source: bytes) -> Entity:
-    signature = signature_of(source, node.start_byte, node.end_byte)
+    signature = signature_of(source, node.start_byte, node.end_byte, comments="any")
     return _entity(node, source, name=name, kind_label=kind_label, signature=signature, doc="")
 
 

@@ -57,14 +57,17 @@ def parse_source(language: str, source: bytes, *, deadline: float) -> list[Entit
     """Return the entities of ``source``, in the order in which they begin.
 
     ``deadline`` is on ``time.monotonic``'s clock and bounds parsing, the query and what follows.
-    Raises ParseTimeout when it passes or the nesting shows that it would, and KeyError for a language that has no grammar. Damaged
-    code gives what could be recognised. Source: design, section 6.
+    Raises ParseTimeout when it passes or the nesting shows that it would, and KeyError for a
+    language that has no grammar. Damaged code gives what could be recognised. Source: design,
+    section 6.
     """
     if nested_too_deep(source):
         raise ParseTimeout("nested too deep to parse in the file's budget")
     grammar = load(language)
     prepare = grammar.spec.prepare
-    tree = _parse(grammar, prepare(source) if prepare else source, deadline)
+    text = prepare(source) if prepare else source
+    # Some scanners take NUL for the end of the text, over and over.
+    tree = _parse(grammar, text.replace(b"\0", b" "), deadline)
     if language == "terraform":
         return terraform.entities(tree.root_node, source, deadline=deadline)
     return _Collector(grammar, source, deadline).entities(tree.root_node)
@@ -255,6 +258,7 @@ class _Collector:
             definition.signature_start,
             body.start_byte if body is not None else end,
             spec.attribute,
+            spec.comments,
         )
         last = definition.node.end_point
         self._entities.append(

@@ -1,0 +1,3 @@
+# Where it runs.
+region = "eu-west-1"
+zones  = ["a", "b"]
