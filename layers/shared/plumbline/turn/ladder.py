@@ -112,7 +112,7 @@ def build_ladder(
 def _loose(common: Mapping[str, object], keyword_query: str) -> dict[str, object]:
     """The last rung's parameters: telling words only, any of which is enough."""
     built = build_query(keyword_query)
-    words = cut_query(built.query)
+    words = cut_query(built.query or keyword_query)
     optional = [word for word in built.optional_words if word in words] or words.split()
     return {
         **common,

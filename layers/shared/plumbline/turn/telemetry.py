@@ -9,7 +9,7 @@ import hashlib
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from datetime import datetime, timedelta
+from datetime import datetime
 from typing import Literal
 
 from plumbline.turn.phrases import plain_words
@@ -17,7 +17,6 @@ from plumbline.turn.retrieval import RetrievalResult
 from plumbline.turn.session import PendingHandoff, SessionState
 
 TELEMETRY_TURNS = 50
-GAPS_KEPT = timedelta(days=30)
 _MAX_QUESTION_CHARS = 500
 
 GapReason = Literal["nothing_found", "uncertain"]
