@@ -55,7 +55,8 @@ INSTALL_FOR_LAMBDA = $(PYTHON) -m pip install --quiet --disable-pip-version-chec
 # Compiled for the runtime's Python where there is one here, since an import without .pyc takes
 # three times as long. unchecked-hash: an unzipped file's time is not its source's.
 COMPILE = find $(1) -name __pycache__ -prune -exec rm -r {} + ; \
-  for python in python3.13 "$$HOME"/.pyenv/versions/3.13.*/bin/python /opt/python3.13/bin/python3.13; do \
+  for python in python3.13 "$$HOME"/.pyenv/versions/3.13.*/bin/python \
+    "$$HOME"/.local/share/uv/python/cpython-3.13.*/bin/python3.13; do \
     if "$$python" -c 'import sys; sys.exit(sys.version_info[:2] != (3, 13))' 2>/dev/null; then \
       exec "$$python" -m compileall -q -j 2 --invalidation-mode unchecked-hash \
         -s $(1) -p $(2) $(1); \
