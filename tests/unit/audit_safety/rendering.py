@@ -128,7 +128,7 @@ class JavaScriptRenderers:
         with TemporaryFile("w+", encoding="utf-8") as given:
             json.dump([_well_formed(text) for text in self._waiting], given)
             given.seek(0)
-            output = TemporaryFile("w+", encoding="utf-8")
+            output = TemporaryFile("w+", encoding="utf-8")  # noqa: SIM115 - read in pages()
             process = subprocess.Popen(
                 ["node", str(HERE / "render.mjs")],
                 stdin=given,

@@ -12,6 +12,8 @@ from collections.abc import Callable, Iterator
 
 from linkify_it import LinkifyIt
 
+MAX_WORD = 1024
+
 _EXPLICIT_HINT = re.compile(r"(?:https?|ftp)://|www\.", re.IGNORECASE)
 _SCHEMELESS = re.compile(r"(?<![:/\w])//(?=[^\s/?#<\x00]*\.[^\s<\x00])")
 _ENCODED_RUN = re.compile(r"[^\s\x00<`|]*[&\\][^\s\x00<`|]*")
@@ -19,7 +21,7 @@ _ESCAPE = re.compile(r"\\([!-/:-@\[-`{-~])")
 # What may stand in an address that every renderer ends at the same place.
 _PLAIN_URL = re.compile(r"[A-Za-z0-9\-._~:/?#@$&+,=%()]+\Z")
 # After a host without a path anything else is, for one renderer or another, part of the host.
-_AFTER_HOST = ".,)!?:;\""
+_AFTER_HOST = '.,)!?:;"'
 _TRAILING = ".,)!?:;*_\"'"
 _ENTITY = re.compile(r"&[A-Za-z0-9#]+;")
 _ENTITY_END = re.compile(r"&[A-Za-z0-9]+;\Z")
@@ -128,10 +130,19 @@ def encoded_runs(text: str) -> Iterator[tuple[int, int, str]]:
 
 
 def fuzzy_hosts(text: str, accepts: Callable[[str], bool]) -> Iterator[str]:
-    """The plain hosts in a text node that linkify would link and ``accepts`` refuses."""
-    for part in {text, *text.split("~~")}:
-        if not _FUZZY_HINT.search(part) or not _LINKIFY.test(part):
+    """The plain hosts in a text node that linkify would link and ``accepts`` refuses.
+
+    linkify is asked word by word, as no address holds a blank: over a whole text its time grows
+    with the square of the length. A word too long for it is given back whole.
+    """
+    if not _FUZZY_HINT.search(text):
+        return
+    for word in dict.fromkeys((*text.split(), *text.replace("~~", " ").split())):
+        if not _FUZZY_HINT.search(word):
             continue
-        for match in _LINKIFY.match(part) or ():
+        if len(word) > MAX_WORD:
+            yield word
+            continue
+        for match in _LINKIFY.match(word) or ():
             if not accepts(match.url):
                 yield match.raw

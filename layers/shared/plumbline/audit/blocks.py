@@ -13,6 +13,7 @@ from typing import Any
 
 from plumbline.audit.addresses import Address, host_matches, read_address
 from plumbline.audit.bare_addresses import (
+    MAX_WORD,
     emails,
     encoded_runs,
     ends_everywhere,
@@ -50,6 +51,7 @@ SENTINEL_MARK = "\ue0c5"
 """Behind the text of a link to a made-up customer: its sentence goes."""
 
 MAX_PASSES = 8
+MAX_OPEN_BRACKETS = 200
 MAX_BLOCK_CHARS = 64 * 1024
 
 # Without one of these a block holds no link in anybody's grammar.
@@ -94,7 +96,7 @@ class BlockRewriter:
         result = Rewriting(text)
         if not _SUSPECT.search(text):
             return result
-        if len(text) > MAX_BLOCK_CHARS:
+        if len(text) > MAX_BLOCK_CHARS or _open_brackets(text) > MAX_OPEN_BRACKETS:
             return self._escape(result, text)
         known = dict(references)
         try:
@@ -306,8 +308,13 @@ class BlockRewriter:
             for start, end, decoded in encoded_runs(free):
                 judge(decoded, decoded)
                 yield from self._as_code(region, start, end, decoded)
+        if codes:
+            return
+        # What is left once every explicit address is dealt with.
         for text in region.texts:
             for raw in fuzzy_hosts(text, self.stands):
+                if len(raw) > MAX_WORD:
+                    raise TooComplex
                 found = False
                 for match in re.finditer(re.escape(raw), free):
                     found = True
@@ -336,6 +343,17 @@ class BlockRewriter:
                 return True
             position = max(position, end)
         return bool(_STRAY.search(seen.text, position))
+
+
+def _open_brackets(text: str) -> int:
+    """How many brackets are open at most: what a link parser's time depends on."""
+    if text.count("[") <= MAX_OPEN_BRACKETS:
+        return 0
+    deepest = depth = 0
+    for bracket in re.findall(r"[\[\]]", text):
+        depth = depth + 1 if bracket == "[" else max(0, depth - 1)
+        deepest = max(deepest, depth)
+    return deepest
 
 
 def _hidden_structure(region: Region) -> bool:

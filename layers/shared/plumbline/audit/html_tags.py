@@ -40,7 +40,7 @@ _NAME = r"[A-Za-z][A-Za-z0-9-]*"
 _TAG = re.compile(
     rf"<(?P<close>/?)(?P<name>{_NAME})(?P<rest>(?:[\s/](?:[^<>\"']|\"[^\"]*\"|'[^']*')*)?)>"
 )
-_OTHER = re.compile(r"<!--.*?-->|<!\[CDATA\[.*?\]\]>|<\?.*?\?>|<![A-Za-z][^<>]*>", re.DOTALL)
+_OTHERS = (("<!--", "-->"), ("<![CDATA[", "]]>"), ("<?", "?>"), ("<!", ">"))
 _PLAIN_VALUE = r'(?:\s*=\s*(?:"[A-Za-z0-9 %._-]*"|\'[A-Za-z0-9 %._-]*\'|[A-Za-z0-9%._-]+))?'
 _HARMLESS_REST = re.compile(
     rf"(?:\s+(?:align|open|start|colspan|rowspan|lang|dir|width|height|reversed){_PLAIN_VALUE})*"
@@ -130,9 +130,9 @@ def html_changes(text: str, starts: list[int], escape: str) -> Iterator[Change]:
             continue
         tag = read_tag(text, start)
         if tag is None:
-            other = _OTHER.match(text, start)
-            position = other.end() if other else start + 1
-            yield Change(start, position, "" if other else escape)
+            end = _other_end(text, start)
+            position = end or start + 1
+            yield Change(start, position, "" if end else escape)
         elif harmless(tag):
             position = tag.end
         elif tag.name == "a" and not tag.closing:
@@ -161,6 +161,15 @@ def html_changes(text: str, starts: list[int], escape: str) -> Iterator[Change]:
         else:
             position = start + 1
             yield Change(start, position, escape)
+
+
+def _other_end(text: str, start: int) -> int:
+    """The end of the comment, instruction or declaration at ``start``, or 0 if it never ends."""
+    for opening, closing in _OTHERS:
+        if text.startswith(opening, start):
+            end = text.find(closing, start + len(opening))
+            return end + len(closing) if end >= 0 else 0
+    return 0
 
 
 def _anchor(text: str, tag: Tag, positions: frozenset[int]) -> list[Change]:

@@ -104,6 +104,7 @@ class ParagraphSplitter:
         self._incoming_size += len(text)
         held = self._size + len(self._rest) + self._incoming_size
         if "\n" not in text and "\r" not in text and held < self._try_at:
+            yield from self._over()
             return
         self._rest += "".join(self._incoming)
         self._incoming.clear()
@@ -113,8 +114,20 @@ class ParagraphSplitter:
             position = match.end()
             yield from self._take(match[0])
         self._rest = self._rest[position:]
+        yield from self._over()
         if self._size + len(self._rest) >= self._try_at:
             yield from self._cut()
+
+    def _over(self) -> Iterator[Piece]:
+        """The piece, if the first letter of the next line is there and says that it is over.
+
+        Waiting for the whole line would hold a paragraph back for as long as the next one takes.
+        """
+        if self._open or not (self._blank or (self._fence and self._content)):
+            return
+        first = self._rest[:1] or next(filter(None, self._incoming), "")[:1]
+        if first and not first.isspace():
+            yield self._release()
 
     def close(self) -> Iterator[Piece]:
         """The last pieces, whatever is still open in them."""
