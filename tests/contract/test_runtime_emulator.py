@@ -210,7 +210,6 @@ def test_the_search_function_itself(run_emulator: Run) -> None:
         }
     finally:
         redis.stop()
-    print(answers)
     parts = {name: answer.partition(PRELUDE_END) for name, answer in answers.items()}
     heads = {name: json.loads(head) for name, (head, _, _) in parts.items()}
     assert {name: head["statusCode"] for name, head in heads.items()} == {
