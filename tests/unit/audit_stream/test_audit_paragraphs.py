@@ -53,6 +53,32 @@ def test_where_a_stream_is_cut(pieces: list[str]) -> None:
     assert [piece.text for piece in cut(text, [1])] == pieces
 
 
+@pytest.mark.parametrize(
+    ("text", "next_line", "released"),
+    [
+        ("one\n\n", "t", "one\n\n"),
+        ("one\r\n\r\n", "- t", "one\r\n\r\n"),
+        ("```py\na\n\nb\n```\n", "t", "```py\na\n\nb\n```\n"),
+        # Nothing is known yet: the line may be indented, blank, or within what is open.
+        ("one\n\n", "", ""),
+        ("one\n\n", " ", ""),
+        ("one\n\n", "\t", ""),
+        ("one\n", "t", ""),
+        ("```\na\n\n", "t", ""),
+        ("<!-- a\n\n", "t", ""),
+        ("\n\n", "t", ""),
+    ],
+)
+def test_a_paragraph_goes_out_with_the_first_letter_of_the_next(
+    text: str, next_line: str, released: str
+) -> None:
+    whole = ParagraphSplitter()
+    assert "".join(piece.text for piece in whole.feed(text + next_line)) == released
+    streamed = ParagraphSplitter()
+    pieces = [piece for char in text + next_line for piece in streamed.feed(char)]
+    assert "".join(piece.text for piece in pieces) == released
+
+
 ALPHABET = st.sampled_from(
     ["a", "b. ", "\n", "\n\n", "\r\n", "\r", "```", "~~~", "- ", "> ", "    ", "|", "<!--",
      "-->", "[x](y)"]
