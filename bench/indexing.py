@@ -11,20 +11,24 @@ import hashlib
 import io
 import multiprocessing
 import resource
-import shutil
 import sysconfig
 import tarfile
 import tempfile
 import time
 import zipfile
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import suppress
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any, BinaryIO
+from typing import Any
 
-from plumbline.errors import StorageConflict
-from plumbline.index.archive_source import ArchiveSource, StoredObject
+from bench.indexing_surroundings import (
+    CountingIndex,
+    FolderBucket,
+    Nothing,
+    OneRepositoryTable,
+)
+from devstack.algolia_server import AlgoliaServer
+from plumbline.adapters.algolia import AlgoliaIndex
+from plumbline.index.archive_source import ArchiveSource
 from plumbline.index.download import Downloader
 from plumbline.index.index_request import (
     ArchiveObject,
@@ -37,6 +41,7 @@ from plumbline.index.parsing.files import parse_file
 from plumbline.index.records import build_documents
 from plumbline.index.registry import Registry
 from plumbline.index.run import RunParts, RunSummary
+from plumbline.index.writer import WritableIndex
 
 CORPUS_BYTES = 24_000_000
 PEAK_BUDGET_MB = 250
@@ -54,6 +59,7 @@ def run() -> list[dict[str, object]]:
         size, files = _corpus(folder)
         measured = _apart(_index_twice, folder)
         alone = _apart(_parse_alone, folder)
+        whole = _apart(_index_this_repository, folder)
     first, second = measured["first"], measured["second"]
     return [
         _row("indexed sources", size / 1e6, "MB"),
@@ -77,6 +83,11 @@ def run() -> list[dict[str, object]]:
         _row("records sent by the second run", measured["sent"], "records", budget=0),
         _row("records deleted by the second run", measured["deleted"], "records", budget=0),
         _row("indexing, peak memory", measured["peak_mb"], "MB", budget=PEAK_BUDGET_MB),
+        _row(
+            "indexing this repository into the embedded engine",
+            whole["records"] / whole["seconds"],
+            "records/s",
+        ),
     ]
 
 
@@ -145,34 +156,14 @@ def _apart(work: Any, folder: Path) -> dict[str, float]:
 
 
 def _index_twice(folder: Path, answer: Any) -> None:
-    bucket, index = _FolderBucket(folder / "bucket"), _CountingIndex()
-    registry = Registry(_Table(), lambda: datetime.now(UTC))
-    indexer = Indexer(
-        parts=RunParts(index, Manifests(bucket), bucket),
-        registry=registry,
-        archives=ArchiveSource(bucket, Downloader(()), hosts=()),
-        queue=_Nothing(),
-        refresher=_Nothing(),
-        clock=lambda: datetime.now(UTC),
-    )
+    bucket = FolderBucket(folder / "bucket")
+    indexer = _indexer(bucket, CountingIndex())
     times: list[float] = []
     summary = RunSummary()
     for name in ("a.tar.gz", "a.zip"):
-        key = f"{_FOLDER}/{name}"
-        bucket.take(key, folder / name)
-        request = IndexRequest(
-            "index",
-            name,
-            iso(datetime.now(UTC), timespec="seconds"),
-            url=URL,
-            archive=ArchiveObject(key),
-        )
         begun = time.process_time()
-        outcome = indexer.handle(request, lambda: 900.0)
+        summary = _index(indexer, bucket, folder / name)
         times.append(time.process_time() - begun)
-        if outcome.status != "completed" or outcome.summary is None:
-            raise RuntimeError(f"indexing ended as {outcome.status}: {outcome.reason}")
-        summary = outcome.summary
     answer.send(
         {
             "first": times[0],
@@ -183,6 +174,50 @@ def _index_twice(folder: Path, answer: Any) -> None:
             "peak_mb": resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024,
         }
     )
+
+
+def _index_this_repository(folder: Path, answer: Any) -> None:
+    """Through the real client to the engine: time on the clock, with the engine's work in it."""
+    root = Path(__file__).resolve().parent.parent
+    with zipfile.ZipFile(folder / "this.zip", "w") as archive:
+        for path in sorted(root.rglob("*.*")):
+            relative = path.relative_to(root)
+            if path.suffix in _SUFFIXES and not any(p.startswith(".") for p in relative.parts):
+                archive.write(path, str(relative))
+    bucket = FolderBucket(folder / "this")
+    keys = {"key": frozenset({"search", "admin"})}
+    with AlgoliaServer(None, app_id="APP", api_keys=keys) as server:
+        indexer = _indexer(bucket, AlgoliaIndex("APP", "key", "bench", url=server.url))
+        begun = time.perf_counter()
+        summary = _index(indexer, bucket, folder / "this.zip")
+        answer.send({"seconds": time.perf_counter() - begun, "records": summary.records})
+
+
+def _indexer(bucket: FolderBucket, index: WritableIndex) -> Indexer:
+    return Indexer(
+        parts=RunParts(index, Manifests(bucket), bucket),
+        registry=Registry(OneRepositoryTable(), lambda: datetime.now(UTC)),
+        archives=ArchiveSource(bucket, Downloader(()), hosts=()),
+        queue=Nothing(),
+        refresher=Nothing(),
+        clock=lambda: datetime.now(UTC),
+    )
+
+
+def _index(indexer: Indexer, bucket: FolderBucket, archive: Path) -> RunSummary:
+    key = f"{_FOLDER}/{archive.name}"
+    bucket.take(key, archive)
+    request = IndexRequest(
+        "index",
+        archive.name,
+        iso(datetime.now(UTC), timespec="seconds"),
+        url=URL,
+        archive=ArchiveObject(key),
+    )
+    outcome = indexer.handle(request, lambda: 900.0)
+    if outcome.status != "completed" or outcome.summary is None:
+        raise RuntimeError(f"indexing ended as {outcome.status}: {outcome.reason}")
+    return outcome.summary
 
 
 def _parse_alone(folder: Path, answer: Any) -> None:
@@ -199,115 +234,3 @@ def _parse_alone(folder: Path, answer: Any) -> None:
             commit_sha=COMMIT,
         )
     answer.send({"seconds": time.process_time() - begun})
-
-
-class _CountingIndex:
-    """An index that takes everything at once and keeps nothing."""
-
-    def batch(self, operations: Sequence[Mapping[str, object]]) -> int:
-        return len(operations)
-
-    def delete_by(self, filters: str) -> int:
-        return 1
-
-    def task_published(self, task_id: int) -> bool:
-        return True
-
-    def browse(self, params: Mapping[str, object]) -> Iterator[dict[str, Any]]:
-        return iter(())
-
-    def get_settings(self) -> Mapping[str, object] | None:
-        return None
-
-    def set_settings(self, settings: Mapping[str, object]) -> int:
-        return 1
-
-
-class _FolderBucket:
-    """A bucket on the disk."""
-
-    def __init__(self, folder: Path) -> None:
-        self._folder = folder
-
-    def take(self, key: str, source: Path) -> None:
-        """Put a file into the bucket."""
-        shutil.copy(source, self._path(key))
-
-    def get(self, key: str) -> bytes | None:
-        path = self._path(key)
-        return path.read_bytes() if path.exists() else None
-
-    def put(self, key: str, data: bytes) -> None:
-        self._path(key).write_bytes(data)
-
-    def keys(self, prefix: str) -> Iterator[str]:
-        names = (str(p.relative_to(self._folder)) for p in self._folder.rglob("*") if p.is_file())
-        yield from sorted(name for name in names if name.startswith(prefix))
-
-    def delete(self, keys: Iterable[str]) -> None:
-        for key in keys:
-            with suppress(FileNotFoundError):
-                self._path(key).unlink()
-
-    def download(self, key: str, file: BinaryIO, *, max_bytes: int) -> StoredObject | None:
-        with self._path(key).open("rb") as source:
-            shutil.copyfileobj(source, file)
-        return StoredObject(key, key, {})
-
-    def siblings(self, key: str) -> list[str]:
-        return []
-
-    def upload(self, key: str, file: BinaryIO) -> None:
-        with self._path(key).open("wb") as target:
-            shutil.copyfileobj(file, target)
-
-    def size(self, key: str) -> int | None:
-        path = self._path(key)
-        return path.stat().st_size if path.exists() else None
-
-    def read_range(self, key: str, start: int, end: int) -> bytes:
-        with self._path(key).open("rb") as source:
-            source.seek(start)
-            return source.read(end - start)
-
-    def _path(self, key: str) -> Path:
-        path = self._folder / key
-        path.parent.mkdir(parents=True, exist_ok=True)
-        return path
-
-
-class _Table:
-    """A registry of one repository."""
-
-    def __init__(self) -> None:
-        self._item: Mapping[str, object] | None = None
-
-    def allot(self) -> int:
-        return 1
-
-    def get(self, url: str) -> Mapping[str, object] | None:
-        return self._item
-
-    def get_number(self, number: int) -> Mapping[str, object] | None:
-        return self._item
-
-    def scan(self) -> Iterator[Mapping[str, object]]:
-        return iter([self._item] if self._item else [])
-
-    def create(self, item: Mapping[str, object]) -> None:
-        self._item = item
-
-    def replace(self, item: Mapping[str, object], *, version: int) -> None:
-        if self._item is None or self._item["version"] != version:
-            raise StorageConflict("changed")
-        self._item = item
-
-
-class _Nothing:
-    """Neither a queue nor a schedule is needed here."""
-
-    def send(self, message: Mapping[str, object]) -> None:
-        raise RuntimeError("nothing should be sent")
-
-    def refresh(self, request: IndexRequest, remaining_seconds: object) -> int:
-        return 0

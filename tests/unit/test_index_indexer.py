@@ -289,6 +289,13 @@ def test_deleting_the_archive_deletes_the_repository(world: World) -> None:
     assert world.registry.list() == []
 
 
+def test_a_repository_without_an_archive_is_deleted_by_its_address(world: World) -> None:
+    world.handle(world.upload(python_files(["alpha"]), comment=COMMIT))
+    assert world.handle(world.ask(action="delete")).status == "deleted"
+    assert world.index.records == {}
+    assert world.registry.list() == []
+
+
 def test_deleting_an_old_archive_deletes_nothing(world: World) -> None:
     world.handle(world.upload(python_files(["alpha"]), name="1.zip", comment=COMMIT))
     world.handle(world.upload(python_files(["beta"]), name="2.zip", comment=OTHER))
