@@ -174,6 +174,7 @@ GRAMMARS: Mapping[str, Grammar] = {
     "bash": Grammar(
         label="Bash",
         refine=scripting.refine_bash,
+        prepare=scripting.blank_bash_loops,
         module="tree_sitter_bash",
         queries=("bash",),
         comments="hash",
