@@ -10,6 +10,7 @@ from typing import Any, BinaryIO
 
 from plumbline.errors import StorageConflict
 from plumbline.index.archive_source import StoredObject
+from plumbline.index.index_request import IndexRequest
 
 
 class CountingIndex:

@@ -76,6 +76,17 @@ def test_a_run_is_processing_then_completed(
     assert sent == []
 
 
+def test_the_bar_begins_anew_with_each_run_and_not_with_each_part(
+    registry: Registry, clock: Clock, sent: Messages
+) -> None:
+    completed(registry, request(1), clock, sent)
+    lease = held(registry, request(2), clock)
+    assert registry.list()[0].progress == 0.0
+    lease.renew(progress=0.5)
+    onward = with_lease(request(2), run_id="0" * 8, lease=lease.hand_over())
+    assert held(registry, onward, clock).repository.progress == 0.5
+
+
 def test_the_newest_request_waits_and_is_sent_at_the_end(
     registry: Registry, clock: Clock, sent: Messages
 ) -> None:

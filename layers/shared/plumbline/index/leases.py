@@ -206,9 +206,13 @@ def acquire(
             # Its lease expired and others have run since: the place it saved is not there.
             outcome = Handled("the run that this continues was taken over")
             return None
+        # A continuation goes on from where the bar stands.
+        progress = entry.repository.progress if request.lease else 0.0
         return replace(
             entry,
-            repository=replace(entry.repository, status="processing", reason=None),
+            repository=replace(
+                entry.repository, status="processing", reason=None, progress=progress
+            ),
             deleted=entry.deleted and request.action == "delete",
             lease=token,
             lease_until=now + LEASE_SECONDS,
