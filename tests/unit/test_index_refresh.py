@@ -14,7 +14,7 @@ from plumbline.errors import PlumblineError, RepositoryUnreachable
 from plumbline.index.index_request import (
     IndexRequest,
 )
-from plumbline.index.leases import acquire
+from plumbline.index.leases import Lease, acquire
 from plumbline.index.refresh import BranchRefresher, Refs
 from plumbline.index.registry import Registry
 from plumbline.index.requests import (
@@ -206,3 +206,19 @@ def test_what_waits_for_a_dead_run_is_sent() -> None:
     assert s.refresh() == 1
     assert [request.event_id for request in s.requests()] == ["two"]
     assert s.refresh() == 0
+
+
+def test_a_run_that_never_came_back_is_called_failed() -> None:
+    s = Setting(advertisement())
+    acquire(s.registry, IndexRequest("index", "e", "2026-03-01T11:00:00Z", url=FLASK), s.clock)
+    s.indexed(FLASK, NEW)
+    s.clock.sleep(7 * 3600)
+    s.refresh()
+    assert s.registry.list()[0].status == "processing"
+    s.clock.sleep(2 * 3600)
+    s.refresh()
+    repository = s.registry.list()[0]
+    assert repository.status == "failed"
+    assert "broke off" in (repository.reason or "")
+    again = IndexRequest("index", "f", "2026-03-01T12:00:00Z", url=FLASK)
+    assert isinstance(acquire(s.registry, again, s.clock), Lease)

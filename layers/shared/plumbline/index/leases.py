@@ -25,6 +25,8 @@ from plumbline.index.requests import (
 LEASE_SECONDS = 180.0
 # A continuation waits in the queue under its predecessor's lease.
 HANDOVER_SECONDS = 900.0
+# Five deliveries, an hour and a half apart: a process that is killed cannot ask for less.
+ABANDONED_SECONDS = 8 * 3600.0
 REASON_CHARS = 500
 
 
@@ -246,6 +248,20 @@ def rescue(
         lambda entry: entry.pending is not None and entry.lease_until <= now,
     )
     return bool(found)
+
+
+def give_up(registry: Registry, url: str, clock: Callable[[], datetime]) -> None:
+    """Call a run failed whose process died and whose message is in the dead-letter queue by now."""
+    long_ago = clock().timestamp() - ABANDONED_SECONDS
+
+    def decide(entry: RegistryEntry) -> RegistryEntry | None:
+        if entry.repository.status != "processing" or entry.lease_until > long_ago:
+            return None
+        reason = "The run broke off each time it was tried; the function's log says where."
+        failed = replace(entry.repository, status="failed", reason=reason, progress=0.0)
+        return replace(entry, repository=failed, lease=None, lease_until=0.0, running_event=None)
+
+    registry.change(url, decide)
 
 
 def _freed(

@@ -17,7 +17,7 @@ from plumbline.index.index_request import (
     IndexRequest,
     iso,
 )
-from plumbline.index.leases import rescue
+from plumbline.index.leases import give_up, rescue
 from plumbline.index.registry import Registry, RegistryEntry
 
 _MAX_LINES = 200_000
@@ -80,7 +80,7 @@ class BranchRefresher:
         """Look at every repository after ``request.after``; how many requests were sent.
 
         When time runs short the rest is sent to the queue. Requests that a dead run left waiting
-        are sent too. A host that fails is reported and costs only its own repositories.
+        are sent too, and a run that never came back is called failed. A host that fails is reported and costs only its own repositories.
         """
         sent = 0
         for entry in list(self._registry.entries()):
@@ -98,6 +98,7 @@ class BranchRefresher:
         repository = entry.repository
         if rescue(self._registry, repository.url, self._queue.send, self._clock):
             return 1
+        give_up(self._registry, repository.url, self._clock)
         if entry.deleted or repository_host(repository.url) not in self._hosts:
             return 0
         if repository.branch and is_commit(repository.branch):
