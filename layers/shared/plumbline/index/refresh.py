@@ -80,7 +80,8 @@ class BranchRefresher:
         """Look at every repository after ``request.after``; how many requests were sent.
 
         When time runs short the rest is sent to the queue. Requests that a dead run left waiting
-        are sent too, and a run that never came back is called failed. A host that fails is reported and costs only its own repositories.
+        are sent too, and a run that never came back is called failed. A host that fails is
+        reported and costs only its own repositories.
         """
         sent = 0
         for entry in list(self._registry.entries()):
