@@ -5,6 +5,7 @@ from __future__ import annotations
 import time
 import tracemalloc
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from plumbline.audit.auditor import InlineStreamAuditor
@@ -69,12 +70,12 @@ def run() -> list[dict[str, Any]]:
     rows = [_paragraph("kept"), _paragraph("two links stripped")]
     worst_memory, hungriest = 0.0, ""
     for name, unit in SHAPES.items():
-        rows.append(_linear(name, lambda size, unit=unit: _filled(unit, size)))
+        rows.append(_linear(name, partial(_filled, unit)))
         memory = _memory(_filled(unit, SMALL)) / SMALL
         if memory > worst_memory:
             worst_memory, hungriest = memory, name
         # Blocks just below the cap are the dearest that there are.
-        rows.append(_linear(f"{name}, in blocks", lambda size, unit=unit: _blocks(unit, size)))
+        rows.append(_linear(f"{name}, in blocks", partial(_blocks, unit)))
     rows.append(
         _row(f"auditor: peak memory over input, worst shape ({hungriest})", worst_memory, "x",
              None, None, f"< {MEMORY_BUDGET:g}", worst_memory < MEMORY_BUDGET)

@@ -42,7 +42,8 @@ def test_the_limit_holds_at_a_word() -> None:
 
 PIECES = st.sampled_from(
     ["[", "]", "(", ")", "<", ">", "!", "`", "*", "_", "\n", " ", "x", "https://evil.com",
-     "evil.com", "www.evil.com", "&lt;", "&#60;", "a href=", "img src=x", "javascript:", "me@evil.com", "\\", "://"]
+     "evil.com", "www.evil.com", "&lt;", "&#60;", "a href=", "img src=x", "javascript:",
+     "me@evil.com", "\\", "://"]
 )  # fmt: skip
 
 
