@@ -8,6 +8,8 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import requests
+
 if TYPE_CHECKING:
     from moto.server import ThreadedMotoServer
 
@@ -60,6 +62,8 @@ class Aws:
         self._server.start()
         host, bound = self._server.get_host_and_port()
         self.endpoint_url = f"http://{host}:{bound}"
+        # Moto's state is the process's: what an earlier stack left is not this one's.
+        requests.post(f"{self.endpoint_url}/moto-api/reset", timeout=10).raise_for_status()
         self.resources = _create_resources(self.endpoint_url)
 
     def stop(self) -> None:

@@ -73,8 +73,9 @@ class Stack:
         self._given, self._port, self._folder = dict(environ), port, folder
         self._closing = ExitStack()
         self.environment: dict[str, str] = {}
+        self.algolia: AlgoliaServer | None = None
+        self.redis: RedisServer | None = None
         self.url = ""
-        self.redis_kind = ""
 
     def __enter__(self) -> Self:
         try:
@@ -91,6 +92,11 @@ class Stack:
         trace: TracebackType | None,
     ) -> None:
         self._closing.close()
+
+    @property
+    def redis_kind(self) -> str:
+        """Which Redis runs: ``given``, ``redis-server`` or ``fakeredis``."""
+        return self.redis.kind if self.redis else ""
 
     @property
     def state(self) -> StackState:
@@ -116,6 +122,7 @@ class Stack:
             # Each is taken over before the next is asked, so that none is lost by a failure.
             algolia_url, redis_url, aws_environment = algolia.result(), redis.result(), aws.result()
         self.environment = {
+            **{name: value for name, value in self._given.items() if os.environ.get(name) != value},
             **aws_environment,
             "ALGOLIA_APP_ID": APP_ID,
             "ALGOLIA_SEARCH_API_KEY": SEARCH_KEY,
@@ -145,12 +152,13 @@ class Stack:
         )
         server.start()
         self._closing.callback(server.stop)
+        self.algolia = server
         return server.url
 
     def _start_redis(self) -> str:
         server = RedisServer(self._given.get("REDIS_URL"))
         self._closing.callback(server.stop)
-        self.redis_kind = server.kind
+        self.redis = server
         return server.url
 
     def _start_aws(self) -> dict[str, str]:

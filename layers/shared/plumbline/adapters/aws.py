@@ -1,8 +1,7 @@
-"""boto3 clients, one a service and process, with timeouts and retries of our own choosing."""
+"""boto3 clients with timeouts and retries of our own choosing."""
 
 from __future__ import annotations
 
-from functools import cache
 from typing import Any
 
 import boto3
@@ -16,7 +15,6 @@ _CONFIG = Config(
 )
 
 
-@cache
 def aws_client(service: str) -> Any:
-    """The client of ``s3``, ``sqs``, ``events``, ``dynamodb`` or ``ssm``; safe between threads."""
+    """A client of ``s3``, ``sqs``, ``events``, ``dynamodb`` or ``ssm``; safe between threads."""
     return boto3.client(service, config=_CONFIG)  # type: ignore[call-overload]

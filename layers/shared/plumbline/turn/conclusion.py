@@ -55,7 +55,9 @@ def conclude(
     if discovery is not None:
         progress.state = add_asked_signal(progress.state, discovery.field)
         yield discovery
-    handoff = _handoff(progress) if retrieval else None
+    # A reader who has just consented is not asked again.
+    proposing = retrieval is not None and "specialist" not in progress.degraded
+    handoff = _handoff(progress) if proposing else None
     if handoff is not None:
         progress.state = replace(progress.state, pending_handoff=handoff)
         yield proposal_event(handoff)

@@ -55,10 +55,15 @@ def nothing_found(
     lines = [f"Nothing was found {place} for: {plain_text(searched, 200)}"]
     if nearest:
         lines.append("Nearest outside it:")
-        lines.append("\n".join(f"- {plain_text(s.title, 150)} [{s.n}]" for s in nearest))
+        lines.append("\n".join(f"- {_code(s.title)} [{s.n}]" for s in nearest))
     else:
         lines.append("Other words, or the name of a function, file or setting, may find it.")
     return "\n\n".join(lines) + "\n"
+
+
+def _code(text: str) -> str:
+    """A title as code, which no renderer reads as markup."""
+    return f"`{' '.join(text.replace('`', ' ').split())[:150]}`"
 
 
 def declined() -> str:

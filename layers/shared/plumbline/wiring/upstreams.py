@@ -74,23 +74,24 @@ class LateRegistry:
 
     def __init__(self, table: str) -> None:
         self._table = table
+        self._registry: Registry | None = None
 
     def find(self, reference: str | int) -> Repository | None:
         """The repository of a number, an address or an ``owner/name``; None if there is none."""
-        return _registry(self._table).find(reference)
+        return self._loaded().find(reference)
 
     def list(self) -> list[Repository]:
         """Every repository, by number."""
-        return _registry(self._table).list()
+        return self._loaded().list()
 
+    def _loaded(self) -> Registry:
+        if self._registry is None:
+            from plumbline.adapters.aws import aws_client
+            from plumbline.adapters.dynamodb import DynamoTable
+            from plumbline.index.registry import Registry
 
-@cache
-def _registry(table: str) -> Registry:
-    from plumbline.adapters.aws import aws_client
-    from plumbline.adapters.dynamodb import DynamoTable
-    from plumbline.index.registry import Registry
-
-    return Registry(DynamoTable(aws_client("dynamodb"), table), now)
+            self._registry = Registry(DynamoTable(aws_client("dynamodb"), self._table), now)
+        return self._registry
 
 
 def now() -> datetime:

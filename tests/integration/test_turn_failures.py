@@ -1,0 +1,85 @@
+"""The design's section 5: each thing is really taken down, and the reader is told what it says."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+from devstack.client import Client, StreamedEvent
+from devstack.failure import CommandError
+from devstack.indexing import index_repository
+from devstack.stack import API_KEY, Stack
+from tests.integration.conftest import SHOP
+
+QUESTION = "How does add_item put an article into the cart?"
+
+
+@pytest.fixture
+def mortal(tmp_path: Path) -> Iterator[Stack]:
+    """A stack of the test's own, to take apart."""
+    folder = tmp_path / "shop"
+    folder.mkdir()
+    (folder / "cart.py").write_text(SHOP, encoding="utf-8")
+    with Stack({**os.environ, "LOG_LEVEL": "CRITICAL"}) as stack:
+        index_repository(Client(stack.url, API_KEY), str(folder), stack.environment)
+        yield stack
+
+
+def ask(stack: Stack, **body: object) -> list[StreamedEvent]:
+    return list(Client(stack.url, API_KEY).ask({"query": QUESTION, **body}))
+
+
+def test_without_redis_the_turn_runs_and_says_so(mortal: Stack) -> None:
+    assert mortal.redis is not None
+    session = ask(mortal)[0].data["session_id"]
+    mortal.redis.stop()
+    history = [{"role": "user", "content": "hello"}, {"role": "assistant", "content": "hi"}]
+    events = ask(mortal, session_id=session, history=history)
+    final = events[-1]
+    assert final.event == "final"
+    assert "session" in final.data["degraded"]
+    assert "Cart.add_item" in final.data["content"]
+    assert events[0].data["session_id"] == session, "its owner gets it back with Redis"
+
+
+def test_without_redis_the_process_limits_by_itself(mortal: Stack) -> None:
+    assert mortal.redis is not None
+    mortal.redis.stop()
+    for _ in range(20):
+        assert ask(mortal)[-1].event == "final"
+    with pytest.raises(CommandError, match=r"Too many requests.* Try again in \d+ s"):
+        ask(mortal)
+
+
+def test_without_algolia_nothing_is_answered_from_memory(mortal: Stack) -> None:
+    assert mortal.algolia is not None
+    ask(mortal)
+    mortal.algolia.stop()
+    events = ask(mortal)
+    assert events[-1].event == "error"
+    assert events[-1].data == {
+        "code": "search_unavailable",
+        "message": "Search is unavailable; try again later.",
+        "retryable": True,
+    }
+    assert not [event for event in events if event.event == "chunk"]
+
+
+def test_after_five_failures_algolias_breaker_refuses_at_once(mortal: Stack) -> None:
+    assert mortal.algolia is not None
+    mortal.algolia.stop()
+    for _ in range(5):
+        assert ask(mortal)[-1].event == "error"
+    with pytest.raises(CommandError, match=r"Search is unavailable.* Try again in \d+ s"):
+        ask(mortal)
+
+
+def test_without_algolia_suggestions_are_an_empty_list(mortal: Stack) -> None:
+    client = Client(mortal.url, API_KEY)
+    assert "add_item" in client.suggest("add", 5)
+    assert mortal.algolia is not None
+    mortal.algolia.stop()
+    assert client.suggest("add", 5) == []
