@@ -6,6 +6,7 @@ import json
 import os
 import select
 import socket
+import ssl
 import struct
 import threading
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -212,7 +213,8 @@ def drip(exchange: Exchange) -> None:
 class GeminiServer:
     """Plays steps in order, the last one again and again; keeps what it was sent."""
 
-    def __init__(self) -> None:
+    def __init__(self, tls: ssl.SSLContext | None = None) -> None:
+        self._tls = tls
         self.exchanges: list[Exchange] = []
         self._steps: list[Step] = [answer("Hello.")]
         self._unary: list[Step] = [unary(message("{}", finish="STOP", usage=USAGE))]
@@ -220,7 +222,8 @@ class GeminiServer:
         self._open: set[socket.socket] = set()
         self._connections = 0
         self._listener = socket.create_server(("127.0.0.1", 0), backlog=128)
-        self.url = f"http://127.0.0.1:{self._listener.getsockname()[1]}"
+        scheme = "https" if tls else "http"
+        self.url = f"{scheme}://127.0.0.1:{self._listener.getsockname()[1]}"
 
     def __enter__(self) -> Self:
         threading.Thread(target=self._accept, daemon=True).start()
@@ -252,11 +255,6 @@ class GeminiServer:
                 raise AssertionError(f"{len(self.exchanges)} of {number} requests came")
         return self.exchanges
 
-    @property
-    def connections(self) -> int:
-        """How many were opened."""
-        return self._connections
-
     def _accept(self) -> None:
         while True:
             try:
@@ -265,26 +263,32 @@ class GeminiServer:
                 return
             connection.setsockopt(socket.IPPROTO_TCP, socket.TCP_NODELAY, 1)
             self._connections += 1
-            self._open.add(connection)
             arguments = (connection, self._connections)
             threading.Thread(target=self._serve, args=arguments, daemon=True).start()
 
-    def _serve(self, connection: socket.socket, number: int) -> None:
-        with suppress(OSError), self._closing(connection):
-            reader = connection.makefile("rb")
-            while exchange := _read_request(reader, connection, number):
-                streamed = ":streamGenerateContent" in exchange.path
-                steps = self._steps if streamed else self._unary
-                step = steps.pop(0) if len(steps) > 1 else steps[0]
-                with self._arrived:
-                    self.exchanges.append(exchange)
-                    self._arrived.notify_all()
-                step(exchange)
-                if not exchange.keep_alive:
-                    return
+    def _serve(self, accepted: socket.socket, number: int) -> None:
+        with suppress(OSError):
+            tls = self._tls
+            connection = tls.wrap_socket(accepted, server_side=True) if tls else accepted
+            with self._closing(connection):
+                self._answer(connection, number)
+
+    def _answer(self, connection: socket.socket, number: int) -> None:
+        reader = connection.makefile("rb")
+        while exchange := _read_request(reader, connection, number):
+            streamed = ":streamGenerateContent" in exchange.path
+            steps = self._steps if streamed else self._unary
+            step = steps.pop(0) if len(steps) > 1 else steps[0]
+            with self._arrived:
+                self.exchanges.append(exchange)
+                self._arrived.notify_all()
+            step(exchange)
+            if not exchange.keep_alive:
+                return
 
     @contextmanager
     def _closing(self, connection: socket.socket) -> Iterator[None]:
+        self._open.add(connection)
         try:
             yield
         finally:

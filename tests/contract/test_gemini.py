@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import inspect
+import ipaddress
 import socket
+import ssl
 import subprocess
 import sys
 import time
@@ -16,6 +18,10 @@ from typing import cast
 
 import httpx2
 import pytest
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
 from google.genai import errors, types
 
 from plumbline.adapters.gemini import GeminiModel
@@ -651,6 +657,68 @@ def test_closing_the_answer_early_closes_the_connection_at_once(
     assert server.exchanges[0].left.wait(SILENCE / 2)
     server.play(good)
     assert items(model) == GOOD
+
+
+@pytest.fixture
+def tls_server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[GeminiServer]:
+    """One with a certificate for loopback, which the process trusts."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "127.0.0.1")])
+    address = x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))])
+    now = datetime.now(UTC)
+    certificate = (
+        x509.CertificateBuilder(name, name, key.public_key(), x509.random_serial_number())
+        .not_valid_before(now - timedelta(days=1))
+        .not_valid_after(now + timedelta(days=1))
+        .add_extension(address, critical=False)
+        .sign(key, hashes.SHA256())
+    )
+    file = tmp_path / "server.pem"
+    private = key.private_bytes(
+        serialization.Encoding.PEM,
+        serialization.PrivateFormat.PKCS8,
+        serialization.NoEncryption(),
+    )
+    file.write_bytes(private + certificate.public_bytes(serialization.Encoding.PEM))
+    monkeypatch.setenv("SSL_CERT_FILE", str(file))
+    context = ssl.SSLContext(ssl.PROTOCOL_TLS_SERVER)
+    context.load_cert_chain(file)
+    with GeminiServer(context) as server:
+        yield server
+
+
+def test_all_of_it_holds_over_tls(tls_server: GeminiServer) -> None:
+    model = new_model(tls_server.url, Sleeps(), read_timeout=5.0)
+    tls_server.play(good)
+    assert items(model) == GOOD
+
+    tls_server.play(broken("Hel", then=wire.drip))
+    request = question(seconds=0.6)
+    stream = model.stream(request)
+    assert next(stream) == TextDelta("Hel")
+    with pytest.raises(GenerationInterrupted):
+        list(stream)
+    assert 0.0 <= time.monotonic() - request.deadline < 2.0
+
+    tls_server.play(broken("Hel", then=wire.stall))
+    stream = model.stream(question())
+    with closing(cast("Iterator[object]", stream)):  # type: ignore[type-var]  # a generator
+        assert next(stream) == TextDelta("Hel")
+    assert tls_server.exchanges[-1].left.wait(SILENCE)
+
+    tls_server.play(good, wire.drop, good)
+    assert items(model) == items(model) == GOOD
+    dropped, again = (e.connection_number for e in tls_server.exchanges[-2:])
+    assert dropped != again
+
+
+def test_a_server_that_cannot_prove_its_name_gets_no_key(
+    tls_server: GeminiServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.delenv("SSL_CERT_FILE")
+    with pytest.raises(ModelUnavailable):
+        items(new_model(tls_server.url, Sleeps()))
+    assert not tls_server.exchanges
 
 
 def test_answers_that_are_read_in_turns_keep_to_themselves(
