@@ -18,7 +18,6 @@ from moto.events.models import EventPattern
 
 from devstack.algolia_server import AlgoliaServer
 from functions.index_repo.handler import handler
-from plumbline.adapters.aws import aws_client
 from plumbline.adapters.dynamodb import DynamoTable
 from plumbline.adapters.events import EventBus
 from plumbline.adapters.s3 import S3Bucket
@@ -164,11 +163,9 @@ def stack(algolia: AlgoliaServer, monkeypatch: pytest.MonkeyPatch) -> Iterator[S
         monkeypatch.setenv(name, value)
     monkeypatch.delenv("AWS_ENDPOINT_URL", raising=False)
     with mock_aws():
-        aws_client.cache_clear()
         made = Stack()
         monkeypatch.setenv("QUEUE_URL", made.queue)
         yield made
-        aws_client.cache_clear()
 
 
 def found(algolia: AlgoliaServer) -> dict[str, dict[str, Any]]:
