@@ -6,7 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
-from plumbline.index.entities import MAX_BODY_CHARS, Entity, ParsedFile, clip_body
+from plumbline.index.entities import MAX_BODY_CHARS, MAX_BODY_LINES, Entity, ParsedFile, clip_body
 from plumbline.index.languages import is_test
 
 Record = dict[str, object]
@@ -100,19 +100,18 @@ def build_documents(
         path = file.path.encode("utf-8", "replace").decode()
         file_is_test = is_test(path)
         for entity in file.entities:
-            record = _seed_fields(entity, path, repository_id, file_is_test)
-            record["language"] = file.language
-            name = str(record["entity_name"])
-            key = (path, entity.entity_type, name, entity.line_start)
-            ordinals[key] = ordinals.get(key, 0) + 1
-            record["objectID"] = object_id(repository_id, *key, ordinals[key])
-            if entity.qualified_name != entity.name and entity.entity_type != "doc_section":
+            record = _seed_fields(entity, path, file.language, repository_id, file_is_test)
+            is_docs = entity.entity_type == "doc_section"
+            if entity.qualified_name != entity.name and not is_docs:
                 record["qualified_name"] = _capped(entity.qualified_name)
             if customer:
                 record["customer"] = customer
-            is_docs = entity.entity_type == "doc_section"
             record["source_type"] = source_type or ("docs" if is_docs else "code")
-            record |= entity.extra
+            if entity.extra:
+                record |= entity.extra
+            key = (path, entity.entity_type, str(record["entity_name"]), entity.line_start)
+            ordinal = ordinals[key] = ordinals.get(key, 0) + 1
+            record["objectID"] = object_id(repository_id, *key, ordinal)
             record["repository"] = repository
             record["repository_url"] = repository_url
             record["commit_sha"] = commit_sha
@@ -131,37 +130,41 @@ def content_hash(record: Record) -> str:
     return hashlib.sha1(text.encode(), usedforsecurity=False).hexdigest()
 
 
-def _seed_fields(entity: Entity, path: str, repository_id: int, file_is_test: bool) -> Record:
+def _seed_fields(
+    entity: Entity, path: str, language: str | None, repository_id: int, file_is_test: bool
+) -> Record:
     signature = _capped(entity.signature)
     label = f"{entity.kind_label}: {entity.qualified_name}"
-    description = f"{label} — {entity.doc}" if entity.doc else label
     parameters = list(entity.parameters)
+    lines = entity.line_end - entity.line_start + 1
     return {
         "objectID": "",
         "repository_id": repository_id,
         "file_path": path,
         "entity_type": entity.entity_type,
         "entity_name": _capped(entity.name),
-        "description": _capped(description),
+        "description": _capped(f"{label} — {entity.doc}" if entity.doc else label),
         "parameters": parameters,
         "return_type": _capped(entity.return_type) if entity.return_type else None,
         "line_start": entity.line_start,
         "line_end": entity.line_end,
-        "language": None,
+        "language": language,
         "signature": signature,
         "content": _content(entity, signature),
         "rank_weight": _RANK_WEIGHTS[entity.entity_type],
         "is_test": file_is_test,
         "parameter_count": len(parameters),
-        "lines_of_code": max(entity.line_end - entity.line_start + 1, 1),
+        "lines_of_code": lines if lines > 0 else 1,
     }
 
 
 def _content(entity: Entity, signature: str) -> str:
     """Signature and body, unless the body starts with the signature; the statement of an import."""
-    if not entity.body:
+    body = entity.body
+    if not body:
         return entity.signature[:MAX_BODY_CHARS]
-    body = clip_body(entity.body)
+    if len(body) > MAX_BODY_CHARS or body.count("\n") >= MAX_BODY_LINES:
+        body = clip_body(body)
     return body if body.startswith(signature) else f"{signature}\n{body}"
 
 
@@ -175,10 +178,13 @@ def _surely_fits(entity: Entity, record: Record) -> bool:
     """Whether the record is small at six bytes of JSON a character: writing each as JSON to learn
     its size would cost more than making it did.
     """
-    texts = ("content", "description", "signature", "entity_name", "file_path", "repository_url")
-    count = sum([len(str(record[name])) for name in texts])
-    count += sum(map(len, entity.parameters)) + len(entity.qualified_name)
-    return not entity.extra and count * 6 + len(entity.parameters) * 3 < _SURE_BYTES
+    if entity.extra:
+        return False
+    count = len(entity.body) + 2 * len(entity.signature) + len(entity.doc)
+    count += len(entity.name) + 2 * len(entity.qualified_name) + len(str(record["file_path"]))
+    for parameter in entity.parameters:
+        count += len(parameter) + 1
+    return count * 6 < _SURE_BYTES
 
 
 def _json_size(record: Record) -> int:
