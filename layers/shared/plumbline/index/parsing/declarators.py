@@ -31,27 +31,38 @@ _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 
 # Macros that stand where the grammar expects none: ``class EXPORT Name``, and lines of their own.
 # They are blanked before parsing, byte for byte, so that every position stays.
-_CLASS_MACRO = re.compile(
-    rb"\b(class|struct|union)([ \t]+)((?:[A-Z_][A-Z0-9_]{2,}(?:[ \t]*\([^()\n]*\))?[ \t]+)+)"
-    rb"(?=[A-Za-z_][\w:]*(?:<[^;{}\n]*>)?\s*(?:final\s*)?[:{])"
+_CLASS_MACROS = tuple(
+    re.compile(
+        keyword + rb"([ \t]+)((?:[A-Z_][A-Z0-9_]{2,}(?:[ \t]*\([^()\n]*\))?[ \t]+)+)"
+        rb"(?=[A-Za-z_][\w:]*(?:<[^;{}\n]*>)?\s*(?:final\s*)?[:{])"
+    )
+    for keyword in (
+        rb"class\b",
+        rb"struct\b",
+        rb"union\b",
+    )  # one each: their letters are sought first
 )
-_LINKAGE_MACRO = re.compile(
-    rb"^(?:[A-Z_][A-Z0-9_]{2,}(?:\([^()\n]*\))?[ \t]+)+(?=(?:(?:const|unsigned|struct)[ \t]+)*"
-    rb"[A-Za-z_][\w:<>]*[ \t*&]+[\w:~]+[ \t]*\()",
-    re.M,
-)
-_LONE_MACRO = re.compile(
-    rb"^(?:[ \t]*[A-Z_][A-Z0-9_]{3,}|[A-Z_][A-Z0-9_]{2,}[ \t]?\([^;{}\n]*\);?)"
-    rb"[ \t]*(?=\r?$)(?!\s*\{)",
+_LINE_MACRO = re.compile(
+    rb"^(?=[ \t]*[A-Z_][A-Z0-9_]{2})(?:"
+    # Alone on its line, or called there: Q_OBJECT, DEFINE_FLAG(int, depth, 1);
+    rb"(?:[ \t]*[A-Z_][A-Z0-9_]{3,}|[A-Z_][A-Z0-9_]{2,}[ \t]?\([^;{}\n]*\);?)"
+    rb"[ \t]*(?=\r?$)(?!\s*\{)"
+    # Before a definition's type: LUA_API int lua_gettop (
+    rb"|(?:[A-Z_][A-Z0-9_]{2,}(?:\([^()\n]*\))?[ \t]+)+(?=(?:(?:const|unsigned|struct)[ \t]+)*"
+    rb"[A-Za-z_][\w:<>]*[ \t*&]+[\w:~]+[ \t]*\())",
     re.M,
 )
 
 
 def blank_macros(source: bytes) -> bytes:
     """The source as the parser is given it: of the same length, misleading macros blanked."""
-    source = _CLASS_MACRO.sub(lambda m: m[1] + m[2] + b" " * len(m[3]), source)
-    source = _LINKAGE_MACRO.sub(_blank, source)
-    return _LONE_MACRO.sub(_blank, source)
+    for pattern in _CLASS_MACROS:
+        source = pattern.sub(_blank_second, source)
+    return _LINE_MACRO.sub(_blank, source)
+
+
+def _blank_second(match: re.Match[bytes]) -> bytes:
+    return match[0][: match.end(1) - match.start()] + b" " * len(match[2])
 
 
 def _blank(match: re.Match[bytes]) -> bytes:

@@ -9,12 +9,33 @@ from plumbline.index.parsing.definitions import Definition, text_of
 _DOTTED = re.compile(r"[\w$]+(?:\.[\w$#]+)*\Z")
 _EXPORTS = re.compile(r"(?:module\.exports|exports)(?:\.|\Z)")
 
+_WRAPPERS = frozenset(
+    {
+        "memo",
+        "forwardRef",
+        "observer",
+        "lazy",
+        "cache",
+        "useCallback",
+        "debounce",
+        "throttle",
+        "memoize",
+        "once",
+        "promisify",
+        "asyncHandler",
+    }
+)
+
 
 def refine(definition: Definition, source: bytes) -> bool:
     """Name the definition as a reader would; False drops it."""
     kind = definition.kind
     if kind == "import":
         return _name_import(definition, source)
+    if kind == "wrapped function":
+        wrapper = text_of(source, definition.captures["wrapper"][0])
+        definition.kind = "function"
+        return wrapper.rpartition(".")[2] in _WRAPPERS
     if kind.startswith("default "):
         definition.kind = kind.removeprefix("default ")
         named = definition.value.child_by_field_name("name")

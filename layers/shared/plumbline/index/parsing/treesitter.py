@@ -8,6 +8,7 @@ from tree_sitter import Node, Parser, QueryCursor, Tree
 
 from plumbline.index.entities import (
     MAX_BODY_CHARS,
+    MAX_BODY_LINES,
     Entity,
     EntityType,
     ParseTimeout,
@@ -287,6 +288,8 @@ class _Collector:
             indent = source[source.rfind(b"\n", 0, start) + 1 : start]
             if indent.isspace() and len(indent) < _MAX_PREFIX:
                 text = text.replace("\n" + indent.decode("ascii", "replace"), "\n")
+        if len(text) <= MAX_BODY_CHARS and text.count("\n") < MAX_BODY_LINES and "\r" not in text:
+            return text.rstrip()
         return clip_body(text)
 
     def _widen(self, definition: Definition) -> int:

@@ -14,6 +14,14 @@
 ((variable_declarator name: (identifier) @name value: (class) @value) @def
   (#set! kind "class"))
 
+; const Card = memo(() => …): what wraps a function and gives it back is known by name.
+((variable_declarator
+  name: (identifier) @name
+  value: (call_expression
+    function: [(identifier) (member_expression)] @wrapper
+    arguments: (arguments . [(arrow_function) (function_expression)] @value))) @def
+  (#set! kind "wrapped function"))
+
 ; exports.f = function …, C.prototype.m = () => …
 ((assignment_expression
   left: [(identifier) (member_expression)] @name

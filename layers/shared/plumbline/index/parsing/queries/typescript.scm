@@ -20,3 +20,8 @@
 ((import_statement (import_require_clause source: (string) @name)) @def (#set! kind "import"))
 
 ((construct_signature) @def (#set! kind "constructor"))
+
+; const api = { … } as const
+((variable_declarator name: (identifier) @name
+  value: [(as_expression (object)) (satisfies_expression (object))]) @def
+  (#set! kind "scope"))
