@@ -9,10 +9,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbline.errors import SearchUnavailable
+from plumbline.instance import load_instance
+from plumbline.turn.facets import FacetValues
 from plumbline.turn.ladder import cut_query
 from plumbline.turn.retrieval import (
     RetrievalOptions,
     inject_pricing_if_needed,
+    orchestrate_retrieval,
     seat_plain_hits,
 )
 from tests.turn_doubles import INSTANCE, Index, hit, learned, retrieve
@@ -45,6 +48,27 @@ def test_words_are_optional_on_the_last_rung_only() -> None:
     assert last["removeWordsIfNoResults"] == "allOptional"
     assert last["optionalWords"]
     assert set(last["query"].split()) <= {"reset_session", "store"}
+
+
+def test_a_keyword_index_gets_the_telling_words_and_a_neural_one_the_question() -> None:
+    question = "How do I reset the session?"
+    index = Index()
+    orchestrate_retrieval(
+        RetrievalOptions(question),
+        index=index,
+        facets=FacetValues(),
+        instance=load_instance("default"),
+    )
+    relaxed, fallback = index.requests
+    assert relaxed["query"] == fallback["query"]
+    words = set(relaxed["query"].split())
+    assert len(words) == 2
+    assert all("reset".startswith(word) or "session".startswith(word) for word in words)
+    assert "optionalWords" not in relaxed
+    assert set(fallback["optionalWords"]) == words
+    neural = Index()
+    assert retrieve(neural, RetrievalOptions(question)).searched == question
+    assert neural.requests[0]["query"] == question
 
 
 def test_the_rungs_hold_what_they_should() -> None:
@@ -203,8 +227,9 @@ def test_boosts_never_enter_the_query_and_hold_on_every_rung_of_the_ladder() -> 
     options = RetrievalOptions("how do I start", signals={"industry": "retail"})
     result = retrieve(index, options, learned(industry_tag=["retail"]))
     relaxed, fallback, plain = index.requests
+    assert relaxed["query"] == "how do I start"
+    assert fallback["query"] == "start"
     for request in (relaxed, fallback):
-        assert request["query"] == "how do I start"
         assert request["optionalFilters"] == [["industry_tag:retail<score=6>"]]
     assert "optionalFilters" not in plain
     assert result.boosted == ("industry_tag:retail",)

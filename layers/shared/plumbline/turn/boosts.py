@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping, Sequence
 
 from plumbline.instance import Instance
 from plumbline.turn.entities import Entity, match_values, spot_entities
-from plumbline.turn.session import SIGNALS, SignalValue
+from plumbline.turn.session import SIGNALS, SignalValue, values_of
 
 # What the question itself names weighs more than what the profile remembers.
 QUESTION_FACTOR = 2
@@ -48,7 +48,7 @@ def score_boosts(
     scores = {entity: base[entity.attribute] * QUESTION_FACTOR for entity in named}
     settled = {entity.attribute for entity in named}
     for name in SIGNALS:
-        for text in _texts(signals.get(name)):
+        for text in values_of(signals.get(name)):
             for attribute in instance.signal(name).boosts:
                 if attribute not in settled:
                     for value in match_values(text, boosted.get(attribute, ())):
@@ -83,9 +83,3 @@ def _boosted(known: Mapping[str, Sequence[str]], instance: Instance) -> dict[str
 def _escaped(value: str) -> str:
     # A leading minus would bury the value instead.
     return "\\" + value if value.startswith("-") else value
-
-
-def _texts(value: SignalValue | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else value

@@ -11,7 +11,7 @@ from plumbline.turn.brain_output import BrainOutput
 from plumbline.turn.events import DiscoveryEvent
 from plumbline.turn.phrases import contains_phrase, plain_words
 from plumbline.turn.plain_text import plain_text
-from plumbline.turn.session import SIGNALS, SessionState, locked_signals
+from plumbline.turn.session import SIGNALS, SessionState, locked_signals, values_of
 
 QUALIFYING_SIGNALS = 3
 QUALIFYING_SIGNALS_LATER = 2
@@ -178,7 +178,7 @@ def generate_dossier_summary(
         value = raw_state.signals.get(name)
         if name not in locked or not value:
             continue
-        text = value if isinstance(value, str) else ", ".join(value)
+        text = ", ".join(values_of(value))
         label = instance.signal(name).label
         line = f"- **{label}:** {plain_text(text, 120)}"
         size += len(line) + 1

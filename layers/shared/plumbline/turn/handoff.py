@@ -14,7 +14,7 @@ from plumbline.instance import Instance
 from plumbline.turn.events import HandoffProposal
 from plumbline.turn.phrases import first_phrase, plain_words
 from plumbline.turn.plain_text import plain_text
-from plumbline.turn.session import PendingHandoff, SessionState, SignalValue
+from plumbline.turn.session import PendingHandoff, SessionState, SignalValue, values_of
 
 _YES = re.compile(
     r"(?:yes|yes please|yeah|yep|sure|ok|okay|please do|go ahead|do it|please connect me"
@@ -141,6 +141,4 @@ def decline_handoff(state: SessionState) -> SessionState:
 
 
 def _text(value: SignalValue | None) -> str:
-    if value is None:
-        return ""
-    return value if isinstance(value, str) else ", ".join(value)
+    return ", ".join(values_of(value))

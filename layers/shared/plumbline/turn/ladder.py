@@ -71,7 +71,7 @@ def build_ladder(
     persona: str,
     instance: Instance,
 ) -> tuple[Rung, ...]:
-    """The rungs in order, the reader's own words on all but the last, which sends the telling ones.
+    """The rungs in order: every word of the question, or every telling one, then any of them.
 
     What the reader chose holds on all of them but ``nearest``, which looks past it when nothing
     was found. Without the extractor's filters there is no ``filtered`` rung. ``plain`` asks for
@@ -92,10 +92,13 @@ def build_ladder(
     if boosts:
         common["optionalFilters"] = [list(group) for group in boosts]
     rungs = []
+    if instance.retrieval.natural_language:
+        strict: Mapping[str, object] = {**common, "query": query}
+    else:
+        strict = _telling(common, query)
     if guessed:
-        filtered = {**common, "query": query, "filters": f"{chosen} AND {guessed}"}
-        rungs.append(Rung("filtered", filtered))
-    rungs.append(Rung("relaxed", {**common, "query": query, "filters": chosen}))
+        rungs.append(Rung("filtered", {**strict, "filters": f"{chosen} AND {guessed}"}))
+    rungs.append(Rung("relaxed", {**strict, "filters": chosen}))
     loose = _loose(common, keyword_query)
     rungs.append(Rung("fallback", {**loose, "filters": chosen}))
     if plain:
@@ -109,17 +112,20 @@ def build_ladder(
     return tuple(rungs)
 
 
-def _loose(common: Mapping[str, object], keyword_query: str) -> dict[str, object]:
-    """The last rung's parameters: telling words only, any of which is enough."""
-    built = build_query(keyword_query)
-    words = cut_query(built.query or keyword_query)
-    optional = [word for word in built.optional_words if word in words] or words.split()
-    return {
-        **common,
-        "query": words,
-        "optionalWords": optional,
-        "removeWordsIfNoResults": "allOptional",
-    }
+def _telling(common: Mapping[str, object], question: str) -> dict[str, object]:
+    """Parameters that ask for every telling word of the question."""
+    built = build_query(question)
+    parameters = {**common, **built.parameters(), "query": built.query or question}
+    del parameters["optionalWords"]
+    return parameters
+
+
+def _loose(common: Mapping[str, object], question: str) -> dict[str, object]:
+    """Parameters that ask for any of them: the last rung's."""
+    parameters = _telling(common, question)
+    words = str(parameters["query"]).split()
+    optional = list(dict.fromkeys(words))
+    return {**parameters, "optionalWords": optional, "removeWordsIfNoResults": "allOptional"}
 
 
 def any_of(attribute: str, values: Sequence[str]) -> str:

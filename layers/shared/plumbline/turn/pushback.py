@@ -13,7 +13,13 @@ from plumbline.instance import Instance
 from plumbline.turn.denials import Denial, find_denials
 from plumbline.turn.evidence import ENOUGH_EVIDENCE, evidence_share
 from plumbline.turn.phrases import contains_phrase, plain_words
-from plumbline.turn.session import MAX_DENIED_VALUES, SIGNALS, SessionState, SignalValue, is_denied
+from plumbline.turn.session import (
+    MAX_DENIED_VALUES,
+    SIGNALS,
+    SessionState,
+    is_denied,
+    values_of,
+)
 
 _KEYWORD_SHARE = 0.7
 _UNNAMED_SHARE = 0.3
@@ -76,14 +82,14 @@ def deny_signals(state: SessionState, names: Sequence[str]) -> SessionState:
     """The state after a pushback by click; names that are no signal are ignored."""
     for name in names:
         if name in SIGNALS:
-            state = _take_back(state, name, _values(state.signals.get(name)))
+            state = _take_back(state, name, values_of(state.signals.get(name)))
     return state
 
 
 def _contradiction(
     name: str, denial: Denial, state: SessionState, instance: Instance
 ) -> Contradiction | None:
-    values = _values(state.signals.get(name))
+    values = values_of(state.signals.get(name))
     if not values:
         return None
     shares = {value: evidence_share(value, denial.denied) for value in values}
@@ -103,7 +109,7 @@ def _contradiction(
 
 def _take_back(state: SessionState, name: str, values: Sequence[str]) -> SessionState:
     signals, denied = dict(state.signals), dict(state.denied)
-    left = tuple(value for value in _values(signals.get(name)) if value not in values)
+    left = tuple(value for value in values_of(signals.get(name)) if value not in values)
     if left:
         signals[name] = left
     else:
@@ -112,9 +118,3 @@ def _take_back(state: SessionState, name: str, values: Sequence[str]) -> Session
     if fresh:
         denied[name] = (*denied.get(name, ()), *fresh)[-MAX_DENIED_VALUES:]
     return replace(state, signals=MappingProxyType(signals), denied=MappingProxyType(denied))
-
-
-def _values(value: SignalValue | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else value

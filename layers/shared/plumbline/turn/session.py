@@ -204,6 +204,13 @@ def end_turn(
     )
 
 
+def values_of(value: SignalValue | None) -> tuple[str, ...]:
+    """A signal's values, whether it holds one, several or none."""
+    if value is None:
+        return ()
+    return (value,) if isinstance(value, str) else value
+
+
 def value_key(value: str) -> str:
     """A signal's value as it is compared: folded, and only its letters and digits count."""
     return " ".join("".join(c if c.isalnum() else " " for c in value.casefold()).split())
@@ -216,8 +223,7 @@ def is_denied(state: SessionState, name: str, value: str) -> bool:
 
 
 def _all_denied(state: SessionState, name: str, value: SignalValue) -> bool:
-    values = (value,) if isinstance(value, str) else value
-    return all(is_denied(state, name, each) for each in values)
+    return all(is_denied(state, name, each) for each in values_of(value))
 
 
 def _signal_value(name: str, value: object) -> SignalValue:

@@ -30,6 +30,7 @@ from plumbline.turn.session import (
     SignalValue,
     is_denied,
     value_key,
+    values_of,
 )
 
 
@@ -96,7 +97,7 @@ def merge_signals(
     words = affirmed_words(query)
     signals, denied = dict(state.signals), dict(state.denied)
     for name in SIGNALS:
-        for value in _values(brain.onion_signals.get(name)):
+        for value in values_of(brain.onion_signals.get(name)):
             said = is_evidenced(value, words) or (chip is not None and chip.value == value)
             if is_denied(state, name, value):
                 if not said:
@@ -104,7 +105,7 @@ def merge_signals(
                 key = value_key(value)
                 left = tuple(old for old in denied.get(name, ()) if value_key(old) != key)
                 denied[name] = left
-            known = _values(signals.get(name))
+            known = values_of(signals.get(name))
             if value_key(value) in (value_key(old) for old in known):
                 continue
             if name == MANY_VALUED:
@@ -132,9 +133,3 @@ def signal_changes(
         name for name in SIGNALS if name in before.signals and name not in after.signals
     )
     return changed, cleared
-
-
-def _values(value: SignalValue | None) -> tuple[str, ...]:
-    if value is None:
-        return ()
-    return (value,) if isinstance(value, str) else value
