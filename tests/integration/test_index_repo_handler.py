@@ -6,7 +6,7 @@ The rules and the queue's limits are the template's own.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any, Final
 
@@ -25,7 +25,7 @@ from plumbline.index.registry import Registry
 from plumbline.index.snapshots import Snapshots
 from plumbline.wiring.upstreams import now
 from tests.index_doubles import COMMIT, make_tar, make_zip
-from tests.index_world import python_files
+from tests.index_world import Countdown, python_files
 
 ROOT = Path(__file__).parents[2]
 REGION: Final = "eu-central-1"
@@ -57,8 +57,13 @@ RECEIVES = TEMPLATE["IndexQueue"]["Properties"]["RedrivePolicy"]["maxReceiveCoun
 
 
 class Context:
+    """Lambda's context; ``remaining`` is looked at for the time that is left."""
+
+    def __init__(self, remaining: Callable[[], float] = lambda: 900.0) -> None:
+        self._remaining = remaining
+
     def get_remaining_time_in_millis(self) -> int:
-        return 900_000
+        return round(self._remaining() * 1000)
 
 
 class Stack:
@@ -120,12 +125,12 @@ class Stack:
             for message in answer.get("Messages", [])
         ]
 
-    def pump(self) -> int:
+    def pump(self, context: Callable[[], Context] = Context) -> int:
         """Handle what is visible until nothing is, as the event source mapping does."""
         handled = 0
         while records := self.receive():
             for record in records:
-                answer = handler({"Records": [record]}, Context())
+                answer = handler({"Records": [record]}, context())
                 handled += 1
                 if not answer["batchItemFailures"]:
                     self.sqs.delete_message(
@@ -292,6 +297,18 @@ def test_a_bad_archive_is_told_in_the_registry(stack: Stack, algolia: AlgoliaSer
     stack.pump()
     assert stack.registry.list()[0].status == "completed"
     assert set(found(algolia)) == {"alpha"}
+
+
+def test_a_run_short_of_time_sends_itself_the_rest(stack: Stack, algolia: AlgoliaServer) -> None:
+    names = {f"f{n:02d}" for n in range(12)}
+    stack.put(make_zip(python_files(sorted(names)), comment=COMMIT))
+    handled = stack.pump(lambda: Context(Countdown(7)))
+    assert 2 < handled < 12
+    assert set(found(algolia)) == names
+    (repository,) = stack.registry.list()
+    assert (repository.status, repository.counts_by_type) == ("completed", {"function": 12})
+    assert len(stack.snapshots.paths(1, COMMIT)) == 12
+    assert stack.hidden() == 0
 
 
 def test_a_message_that_is_none_ends_in_the_dead_letter_queue(stack: Stack) -> None:
