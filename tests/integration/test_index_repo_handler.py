@@ -302,7 +302,7 @@ def test_a_bad_archive_is_told_in_the_registry(stack: Stack, algolia: AlgoliaSer
 def test_a_run_short_of_time_sends_itself_the_rest(stack: Stack, algolia: AlgoliaServer) -> None:
     names = {f"f{n:02d}" for n in range(12)}
     stack.put(make_zip(python_files(sorted(names)), comment=COMMIT))
-    handled = stack.pump(lambda: Context(Countdown(7)))
+    handled = stack.pump(lambda: Context(Countdown(4)))
     assert 2 < handled < 12
     assert set(found(algolia)) == names
     (repository,) = stack.registry.list()
