@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ast
 import re
+import threading
 import time
 import warnings
 from collections.abc import Iterator, Sequence
@@ -17,6 +18,8 @@ _Scope = tuple[str, bool]  # qualified name with its dot, and whether it is a cl
 
 _COMMENT = re.compile(r"#[^\n]*")
 _CHECK_EVERY = 256
+# Warning filters belong to the process: threads that change them take turns.
+_WARNINGS = threading.Lock()
 # Statements that hold no other.
 _SIMPLE = frozenset({ast.Expr, ast.Return, ast.Pass, ast.Raise, ast.Assert, ast.AugAssign})
 # ast cannot be stopped, and takes up to 600 bytes of memory for a byte of source.
@@ -68,7 +71,7 @@ def parse_with_grammar(grammar: str, text: str, deadline: float) -> Sequence[Ent
 
 def _parse(text: str) -> ast.Module:
     try:
-        with warnings.catch_warnings():
+        with _WARNINGS, warnings.catch_warnings():
             warnings.simplefilter("ignore")
             return ast.parse(text)
     except SyntaxError as error:
