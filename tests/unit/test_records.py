@@ -339,3 +339,23 @@ def test_a_hash_ignores_the_commit_and_the_address_alone() -> None:
     assert content_hash(dict(reversed(record.items()))) == expected
     for name in record.keys() - {"commit_sha", "repository_url"}:
         assert content_hash({**record, name: "changed"}) != expected, name
+
+
+@given(
+    st.text(st.characters(codec="utf-8"), max_size=160),
+    st.text(st.sampled_from('\x01\x1f"\\\n\té漢😀a'), max_size=900),
+    st.lists(st.text(st.sampled_from('\x01"😀a'), max_size=40), max_size=30),
+)
+def test_what_is_called_small_is_small(text: str, body: str, parameters: list[str]) -> None:
+    entity = replace(
+        ENTITY,
+        name=text,
+        qualified_name=f"K.{text}",
+        doc=text,
+        signature=text,
+        return_type="😀" * 600,
+        body=body,
+        parameters=parameters,
+    )
+    [record] = documents(entity)
+    assert fit_record(record) is record
