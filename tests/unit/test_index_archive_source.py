@@ -100,6 +100,18 @@ def test_an_archive_comes_from_the_bucket(
     assert downloads.asked == []
 
 
+def test_an_upload_that_has_expired_is_fetched_from_its_host(downloads: Downloads) -> None:
+    file = io.BytesIO()
+    source = ArchiveSource(MemoryBucket(), downloads, hosts=HOSTS)
+    assert source.fetch(request(), f"{FOLDER}/a.zip", file) == Fetched("")
+    assert file.getvalue() == b"HEAD"
+    with pytest.raises(NotFound, match="no longer in the bucket"):
+        source.fetch(request(archive=ArchiveObject(f"{FOLDER}/a.zip")), None, io.BytesIO())
+    private = ArchiveSource(MemoryBucket(), downloads, hosts=())
+    with pytest.raises(NotFound, match="no longer in the bucket"):
+        private.fetch(request(), f"{FOLDER}/a.zip", io.BytesIO())
+
+
 def test_another_host_is_not_asked(downloads: Downloads) -> None:
     source = ArchiveSource(MemoryBucket(), downloads, hosts=("gitlab.com",))
     with pytest.raises(InvalidRequest, match=r"configured hosts are: gitlab\.com"):

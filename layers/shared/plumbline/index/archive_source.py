@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import BinaryIO, Protocol
 
 from plumbline.errors import NotFound
-from plumbline.index.addresses import archive_address, is_commit
+from plumbline.index.addresses import archive_address, is_commit, repository_host
 from plumbline.index.index_request import (
     IndexRequest,
 )
@@ -55,7 +55,8 @@ class ArchiveSource:
     """Fetches archives to scratch space, of at most ``max_bytes``.
 
     A request without a ref, for a repository that was last indexed from the bucket, reads that
-    archive again: it may be private, and its host would not give it.
+    archive again: it may be private, and its host would not give it. If that has expired it is
+    fetched from a configured host.
     """
 
     def __init__(
@@ -73,11 +74,15 @@ class ArchiveSource:
         """The request's archive into ``file``. Raises ``RepositoryError``, ``RequestError`` (what
         was asked for is not there or not allowed) and ``StorageUnavailable``.
         """
-        key = request.archive.key if request.archive else None
-        if key is None and request.ref is None and request.commit is None:
-            key = last_key
-        if key is not None:
-            return self._from_bucket(key, file)
+        if request.archive is not None:
+            return self._from_bucket(request.archive.key, file)
+        if last_key is not None and request.ref is None and request.commit is None:
+            try:
+                return self._from_bucket(last_key, file)
+            except NotFound:
+                # It may have expired since; a public repository can still be fetched.
+                if repository_host(request.url) not in self._hosts:
+                    raise
         revision = request.commit or request.ref
         address = archive_address(request.url, revision, self._hosts)
         self._downloader.download(address, file)
