@@ -9,7 +9,7 @@ import subprocess
 import sys
 import sysconfig
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from itertools import islice
@@ -121,7 +121,7 @@ def _ask(connection: HTTPConnection, records: Sequence[dict[str, Any]]) -> dict[
     chooser = random.Random(7)
     named = [one for one in records if len(one["entity_name"]) > 5]
     told = [one for one in named if len(one["description"].split()) > 8]
-    kinds = {
+    kinds: dict[str, Callable[[], dict[str, object]]] = {
         "name": lambda: {"query": chooser.choice(named)["entity_name"]},
         "fragment": lambda: {"query": chooser.choice(named)["entity_name"][:4]},
         "typo": lambda: {"query": _typo(chooser.choice(named)["entity_name"], chooser)},
@@ -153,7 +153,7 @@ def _typo(word: str, chooser: random.Random) -> str:
 
 def _question(description: str) -> dict[str, object]:
     built = build_query("how do I " + " ".join(description.split()[3:12]) + " in python?")
-    return {"query": built.query, "optionalWords": list(built.optional_words)}
+    return built.parameters()
 
 
 @contextmanager
@@ -166,7 +166,8 @@ def _server() -> Iterator[tuple[HTTPConnection, int]]:
         stdout=subprocess.PIPE,
         text=True,
     )
-    assert process.stdin is not None and process.stdout is not None
+    assert process.stdin is not None
+    assert process.stdout is not None
     try:
         yield HTTPConnection("127.0.0.1", int(process.stdout.readline())), process.pid
     finally:

@@ -93,7 +93,7 @@ class CandidateQuery:
         return clauses
 
     def _weights(self) -> _Weights:
-        count = len(self.words)
+        count = sum(word.count for word in self.words)
         neighbours = count * _ATTRIBUTE_STEPS
         filters = neighbours + count * _NEIGHBOURS
         words = filters * (_FILTER_STEPS + 1)
@@ -142,8 +142,8 @@ class CandidateQuery:
         attribute = 1 + (top - 1 - ranks[slot]) * (_ATTRIBUTE_STEPS - 1) // max(top - 1, 1)
         if word.optional:
             # A typo in a word that may be left out is worth less than leaving it out.
-            return weights.words + attribute if typos == 0 else (4 - typos) / 4
-        return (3 - typos) * weights.typos + weights.words + attribute
+            return word.count * (weights.words + attribute) if typos == 0 else (4 - typos) / 4
+        return word.count * ((3 - typos) * weights.typos + weights.words + attribute)
 
     def _neighbours(self) -> list[Clause]:
         texts = self.snapshot.vocabulary.words.texts

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, field
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field, replace
 
 from devstack.engine.english import STOP_WORDS, inflections
 from devstack.engine.parameters import SearchParameters
@@ -37,13 +37,16 @@ class Phrase:
 
 @dataclass(frozen=True)
 class QueryWord:
-    """One word of the query. ``singles`` maps a word's number to how well it answers."""
+    """One word of the query. ``singles`` maps a word's number to how well it answers; ``count``
+    is how often the query has the word.
+    """
 
     text: str
     prefix: bool
     optional: bool
     singles: dict[int, Match] = field(default_factory=dict)
     phrases: tuple[Phrase, ...] = ()
+    count: int = 1
 
     @property
     def answerable(self) -> bool:
@@ -59,6 +62,7 @@ class Token:
     raw: str
     prefix: bool
     optional: bool = False
+    count: int = 1
 
 
 def tokens_of(parameters: SearchParameters) -> list[Token]:
@@ -69,7 +73,6 @@ def tokens_of(parameters: SearchParameters) -> list[Token]:
     """
     words = list(split(parameters.query))[:MAX_WORDS]
     query_type = parameters.get("queryType", "prefixLast")
-    # A trailing separator ends the last word: what follows it is no longer being typed.
     tokens = [
         Token(
             word.text,
@@ -82,7 +85,21 @@ def tokens_of(parameters: SearchParameters) -> list[Token]:
         kept = [token for token in tokens if token.prefix or token.text not in STOP_WORDS]
         tokens = kept or tokens
     optional = {word.text for entry in parameters.strings("optionalWords") for word in split(entry)}
-    return [Token(token.text, token.raw, token.prefix, token.text in optional) for token in tokens]
+    return _counted(replace(token, optional=token.text in optional) for token in tokens)
+
+
+def _counted(tokens: Iterable[Token]) -> list[Token]:
+    """Each word once, with how often it stands in the query.
+
+    Algolia does not say what a repeated word is worth; as the words criterion counts words of
+    the query, each repeat counts here.
+    """
+    found: dict[tuple[str, bool], Token] = {}
+    for token in tokens:
+        key = (token.text, token.prefix)
+        known = found.get(key)
+        found[key] = token if known is None else replace(known, count=known.count + 1)
+    return list(found.values())
 
 
 def expand(
@@ -111,7 +128,7 @@ def _expand(token: Token, parameters: SearchParameters, vocabulary: VocabularyVi
     if parameters.get("typoTolerance", "true") != "false":
         _add_typos(token, parameters, vocabulary, singles)
         phrases = _splits(token, parameters, vocabulary)
-    return QueryWord(token.text, token.prefix, token.optional, singles, tuple(phrases))
+    return QueryWord(token.text, token.prefix, token.optional, singles, tuple(phrases), token.count)
 
 
 def _plural_match(parameters: SearchParameters) -> Match:

@@ -102,6 +102,7 @@ class Ranker:
         """One document with its criteria."""
         occurrences, exact = self._occurrences(document)
         typos, matched = self._matched(occurrences)
+        count = sum(self._words[i].count for i in matched)
         proximity, attribute = self._places([occurrences[i][matched[i]] for i in matched])
         if self._sum_attributes:
             attribute = self._sum_of_attributes(occurrences, matched)
@@ -109,7 +110,7 @@ class Ranker:
         values = {
             "typo": typos,
             "geo": 0,
-            "words": -len(matched),
+            "words": -count,
             "filters": -filters,
             "proximity": proximity,
             "attribute": attribute,
@@ -125,7 +126,7 @@ class Ranker:
         return RankedDocument(
             document,
             typos,
-            len(matched),
+            count,
             filters,
             proximity,
             attribute,
@@ -159,7 +160,7 @@ class Ranker:
                 for word, phrase, match in self._phrases.get(number, ()):
                     if _follows(document, at, stop, phrase):
                         found[word].setdefault(match.typos, []).append(place)
-        return found, sum(exact)
+        return found, sum(w.count for w, one in zip(self._words, exact, strict=True) if one)
 
     def _single_exact(self, document: Document, at: int, start: int, stop: int) -> bool:
         """``exactOnSingleWordQuery``: the whole value (default), or any word worth the name."""
@@ -203,7 +204,7 @@ class Ranker:
             )
             if best is not None:
                 matched[best[1]] = best[0]
-        return sum(matched.values()), matched
+        return sum(self._words[i].count * typos for i, typos in matched.items()), matched
 
     def _places(self, places: Sequence[list[int]]) -> tuple[int, int]:
         """Proximity, the sum over neighbouring words of the query, and the attribute criterion."""
@@ -233,9 +234,12 @@ class Ranker:
         self, occurrences: Sequence[dict[int, list[int]]], matched: dict[int, int]
     ) -> int:
         return sum(
-            min(self._position(place) for place in places[matched[i]])
-            if i in matched
-            else _UNMATCHED
+            self._words[i].count
+            * (
+                min(self._position(place) for place in places[matched[i]])
+                if i in matched
+                else _UNMATCHED
+            )
             for i, places in enumerate(occurrences)
         )
 
