@@ -75,6 +75,21 @@ def audited(text: str, **kwargs: str) -> tuple[str, InlineStreamAuditor]:
     return "".join(parts), auditor
 
 
+def test_a_name_at_the_end_of_a_sentence_and_a_possessive_are_the_name() -> None:
+    sources = [Source(1, "Story", "We met Lacoste. Up 37%.", "story", url=STORY_URL)]
+    checker = ClaimChecker(ClassifyContext(POLICY, sources, CUSTOMERS))
+    claim = "Lacoste's conversion rose by 37%."
+    assert validate_customer_claim(claim, checker, urls=[STORY_URL]).valid
+    assert validate_customer_claim("At gymshark.io 37% is right.", checker).valid
+
+
+def test_a_word_that_is_a_customers_name_counts_only_as_a_name() -> None:
+    customers = {"Target": "https://www.acme.dev/customers/target"}
+    checker = ClaimChecker(ClassifyContext(POLICY, (), customers))
+    assert validate_customer_claim("Set the target to 30%.", checker).valid
+    assert not validate_customer_claim("With it Target grew 30%.", checker).valid
+
+
 def test_only_the_unproved_sentence_goes() -> None:
     text = "Search is fast. The retailer Fabrikam grew 300%. It scales.\n"
     out, auditor = audited(text)

@@ -26,8 +26,9 @@ from plumbline.audit.links import (
     plain_label,
     resolve_citations,
 )
-from plumbline.audit.markdown import Survey, fenced
+from plumbline.audit.markdown import fenced
 from plumbline.audit.paragraphs import ParagraphSplitter, Piece, leaves_open
+from plumbline.audit.regions import Survey
 from plumbline.audit.unverified import UnverifiedNames, addresses_in
 from plumbline.policy import AuditPolicy
 from plumbline.sources import Source

@@ -146,3 +146,13 @@ def fuzzy_hosts(text: str, accepts: Callable[[str], bool]) -> Iterator[str]:
         for match in _LINKIFY.match(word) or ():
             if not accepts(match.url):
                 yield match.raw
+
+
+def merged(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
+    """The ranges in order, those that touch or overlap as one."""
+    ranges.sort()
+    while ranges:
+        start, end = ranges.pop(0)
+        while ranges and ranges[0][0] <= end:
+            end = max(end, ranges.pop(0)[1])
+        yield start, end

@@ -19,30 +19,20 @@ from plumbline.audit.bare_addresses import (
     ends_everywhere,
     explicit_addresses,
     fuzzy_hosts,
+    merged,
     plain_url,
     schemeless,
 )
 from plumbline.audit.context import ClassifyContext
+from plumbline.audit.differences import MAX_OPEN_BRACKETS, open_brackets, stray_text
 from plumbline.audit.html_tags import harmless, html_changes, read_tag, safe_html
 from plumbline.audit.links import (
     HALLUCINATED_CUSTOMER,
     LinkDecision,
     classify_link,
 )
-from plumbline.audit.markdown import (
-    Definition,
-    Edit,
-    References,
-    Region,
-    Span,
-    Survey,
-    TooComplex,
-    apply_edits,
-    code_span,
-    edit_region,
-    fenced,
-    survey,
-)
+from plumbline.audit.markdown import Edit, apply_edits, code_span, edit_region, fenced, survey
+from plumbline.audit.regions import Definition, References, Region, Span, Survey, TooComplex
 from plumbline.audit.second_reading import objects_to
 
 STRIPPED_MARK = "\ue0c6"
@@ -51,17 +41,11 @@ SENTINEL_MARK = "\ue0c5"
 """Behind the text of a link to a made-up customer: its sentence goes."""
 
 MAX_PASSES = 8
-MAX_OPEN_BRACKETS = 200
 MAX_BLOCK_CHARS = 64 * 1024
 
 # Without one of these a block holds no link in anybody's grammar.
 _SUSPECT = re.compile(r"[\[<&@\\]|//|www\.|\w\.[^\W\d_]{2}", re.IGNORECASE)
 _TAG_IN_TEXT = re.compile(r"(?<!\\)((?:\\\\)*)(<(?=[A-Za-z/!?]))")
-_STRAY = re.compile(r"//|www\.|\]\(|\]:|<[A-Za-z/!?]|@\w", re.IGNORECASE)
-_DELIMITER_ROW = re.compile(
-    r"^[ \t]*(?:\|[ \t]*:?-+:?[ \t]*|:?-+:?[ \t]*\|)[-:| \t]*$", re.MULTILINE
-)
-_FOOTNOTE = re.compile(r"^[ \t]*\[\^[^\]\n]*\]:", re.MULTILINE)
 _EMPHASIS = re.compile(r"[*_`~]+")
 
 
@@ -96,7 +80,7 @@ class BlockRewriter:
         result = Rewriting(text)
         if not _SUSPECT.search(text):
             return result
-        if len(text) > MAX_BLOCK_CHARS or _open_brackets(text) > MAX_OPEN_BRACKETS:
+        if len(text) > MAX_BLOCK_CHARS or open_brackets(text) > MAX_OPEN_BRACKETS:
             return self._escape(result, text)
         known = dict(references)
         try:
@@ -113,7 +97,7 @@ class BlockRewriter:
                 return self._escape(result, text)
         except TooComplex:
             return self._escape(result, text)
-        if self._stray_text(seen) or objects_to(result.text, known, self.stands):
+        if stray_text(seen) or objects_to(result.text, known, self.stands):
             return self._escape(result, text)
         result.decisions.extend(kept)
         result.survey = seen
@@ -297,7 +281,7 @@ class BlockRewriter:
                 codes.append((start, end))
             else:
                 yield from edit_region(region, start, end, stand_in)
-        for start, end in _merged(codes):
+        for start, end in merged(codes):
             judge(free[start:end], plain_url(free[start:end]) or free[start:end])
             yield from self._as_code(region, start, end, free[start:end])
         for start, end in explicit_addresses(free):
@@ -328,66 +312,6 @@ class BlockRewriter:
             # Beside a backtick that opens nothing, a new one might pair with it.
             raise TooComplex
         yield from edit_region(region, start, end, code_span(text))
-
-    def _stray_text(self, seen: Survey) -> bool:
-        """Whether text that no renderer should show as text looks like a link all the same."""
-        covered = [*seen.html, *seen.code]
-        covered.extend((d.start, d.end) for d in seen.definitions)
-        for region in seen.regions:
-            if _hidden_structure(region):
-                return True
-            covered.extend(region.source_ranges(0, len(region.content)))
-        position = 0
-        for start, end in sorted(covered):
-            if start > position and _STRAY.search(seen.text, position, start):
-                return True
-            position = max(position, end)
-        return bool(_STRAY.search(seen.text, position))
-
-
-def _open_brackets(text: str) -> int:
-    """How many brackets are open at most: what a link parser's time depends on."""
-    if text.count("[") <= MAX_OPEN_BRACKETS:
-        return 0
-    deepest = depth = 0
-    for bracket in re.findall(r"[\[\]]", text):
-        depth = depth + 1 if bracket == "[" else max(0, depth - 1)
-        deepest = max(deepest, depth)
-    return deepest
-
-
-def _hidden_structure(region: Region) -> bool:
-    """Whether other renderers see a table or a footnote here, and its code would fall apart."""
-    if region.cell:
-        return False
-    for span in region.spans:
-        inside = region.content[span.start : span.end]
-        if "|" in inside and _DELIMITER_ROW.search(region.content):
-            return True
-        if "\n" in inside and _FOOTNOTE.search(region.content):
-            return True
-        if span.kind == "code" and "](" in inside and _in_brackets(region, span):
-            return True
-    return False
-
-
-def _in_brackets(region: Region, code: Span) -> bool:
-    """Whether a bracket is open before the code: some look for its end before they see code."""
-    before = region.free_text()[: code.start]
-    return before.count("[") > before.count("]") or any(
-        span.kind in ("link", "image") and span.start < code.start < span.end
-        for span in region.spans
-    )
-
-
-def _merged(ranges: list[tuple[int, int]]) -> Iterator[tuple[int, int]]:
-    """The ranges in order, those that touch or overlap as one."""
-    ranges.sort()
-    while ranges:
-        start, end = ranges.pop(0)
-        while ranges and ranges[0][0] <= end:
-            end = max(end, ranges.pop(0)[1])
-        yield start, end
 
 
 def _without_tags(text: str) -> str:

@@ -10,8 +10,8 @@ from typing import NamedTuple
 
 from plumbline.audit.addresses import pages
 from plumbline.audit.blocks import SENTINEL_MARK, STRIPPED_MARK
-from plumbline.audit.context import ClassifyContext, fold
-from plumbline.audit.markdown import References
+from plumbline.audit.context import ClassifyContext, NameIndex, fold
+from plumbline.audit.regions import References
 from plumbline.audit.sentences import Sentence, without_sentences
 from plumbline.audit.values import Value, ValueSet, values
 from plumbline.sources import Source
@@ -157,20 +157,15 @@ class ClaimChecker:
         return re.compile(rf"\b(?:{'|'.join(re.escape(cue) for cue in cues)})\b", re.IGNORECASE)
 
     @cached_property
-    def directory(self) -> re.Pattern[str] | None:
-        """The known customers' names, as written, as whole words."""
-        names = {*self.ctx.customers, *(s.customer for s in self.ctx.sources if s.customer)}
-        names = {name for name in names if name and fold(name) not in self.no_customers}
-        if not names:
-            return None
-        found = "|".join(re.escape(name) for name in sorted(names, key=len, reverse=True))
-        return re.compile(rf"(?<![\w-])(?:{found})(?![\w-])", re.IGNORECASE)
+    def directory(self) -> NameIndex:
+        """The names of the directory and of the sources' customers, to look for in a text."""
+        names = [*self.ctx.customers, *(s.customer for s in self.ctx.sources if s.customer)]
+        return NameIndex(name for name in names if fold(name) not in self.no_customers)
 
     def may_name(self, content: str) -> bool:
         """Whether anything in the content could make a name a customer's."""
         return bool(
-            (self.cue is not None and self.cue.search(content))
-            or (self.directory is not None and self.directory.search(content))
+            (self.cue is not None and self.cue.search(content)) or self.directory.found_in(content)
         )
 
     def naming(self, folded: str) -> list[Source]:
@@ -180,12 +175,13 @@ class ClaimChecker:
     def customers(self, sentence: str) -> Iterator[str]:
         """The customers that a sentence names: the directory's, and with a cue any name."""
         known = False
-        if self.directory is not None:
-            for match in self.directory.finditer(sentence):
-                # A name that is a word too ("Target", "gap") counts only as a name.
-                if match[0][:1].isupper() or not match[0].isascii():
-                    known = True
-                    yield match[0]
+        for name in self.directory.found_in(sentence):
+            # A name that is a word too ("Target", "gap") counts only as a name.
+            pattern = r"\W+".join(re.escape(word) for word in name.split())
+            match = re.search(rf"(?<!\w)(?:{pattern})", sentence, re.IGNORECASE)
+            if match is None or match[0][:1].isupper() or not match[0][:1].isalpha():
+                known = True
+                yield name
         if known or self.cue is None or not self.cue.search(sentence):
             return
         for match in _NAME.finditer(sentence):

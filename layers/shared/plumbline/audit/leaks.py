@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterable
 from functools import lru_cache
 
-from plumbline.audit.markdown import TooComplex, survey
+from plumbline.audit.markdown import survey
+from plumbline.audit.regions import TooComplex
 
 # What may stand before and around a label: list markers, headings, emphasis, brackets.
 _LEAD = r"[ \t>]*(?:[-*+][ \t]+|\d{1,3}[.)][ \t]+|#{1,6}[ \t]+)?[*_`\[(<\"' \t]*"

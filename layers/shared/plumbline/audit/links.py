@@ -17,7 +17,8 @@ from plumbline.audit.addresses import (
 )
 from plumbline.audit.context import ClassifyContext, customers_named, fold
 from plumbline.audit.html_tags import markdown_destination
-from plumbline.audit.markdown import Edit, TooComplex, apply_edits, edit_region, survey
+from plumbline.audit.markdown import Edit, apply_edits, edit_region, survey
+from plumbline.audit.regions import TooComplex
 from plumbline.policy import AuditPolicy
 from plumbline.sources import Source
 

@@ -6,16 +6,8 @@ import re
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from plumbline.audit.markdown import (
-    BLANK,
-    Edit,
-    References,
-    Region,
-    TooComplex,
-    apply_edits,
-    edit_region,
-    survey,
-)
+from plumbline.audit.markdown import Edit, apply_edits, edit_region, survey
+from plumbline.audit.regions import BLANK, References, Region, TooComplex
 
 _END = re.compile(r"[.!?…。！？]+[\"')\]*_”’\x00]*(?=\s|\Z)|\n(?=\s*\n)")
 _ABBREVIATION = re.compile(

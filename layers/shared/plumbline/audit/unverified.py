@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator, Sequence
 
 from plumbline.audit.bare_addresses import explicit_addresses
-from plumbline.audit.markdown import References, Survey, TooComplex, survey
+from plumbline.audit.markdown import survey
+from plumbline.audit.regions import References, Survey, TooComplex
 from plumbline.audit.values import Value, ValueSet, values
 from plumbline.sources import Source
 
