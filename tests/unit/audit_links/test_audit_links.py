@@ -139,6 +139,10 @@ TWO = "[2](https://www.acme.dev/customers/lacoste/)"
         ("Fast 【1†source】.", f"Fast {ONE}."),
         ("`a[1]` and\n\n```\nb[1]\n```\n", "`a[1]` and\n\n```\nb[1]\n```\n"),
         ("sys.argv[1] and items_of[2] stay", "sys.argv[1] and items_of[2] stay"),
+        (
+            "in the range [1, 32] or [0, 1], bytes[256]",
+            "in the range [1, 32] or [0, 1], bytes[256]",
+        ),
         ("[1](https://x.example) stays", "[1](https://x.example) stays"),
         ("![1] and \\[1] stay", "![1] and \\[1] stay"),
         ("- [ ] task [1]", f"- [ ] task {ONE}"),

@@ -213,6 +213,7 @@ def resolve_citations(
     ``cited`` collects the numbers in the order of their first use. Source: design, decision 8.
     """
     by_number = {source.n: source for source in sources}
+    beyond = max(by_number, default=0) + 20
     found = list(_CITATION.finditer(text))
     if not found:
         return text
@@ -226,6 +227,10 @@ def resolve_citations(
         if _CODE_BEFORE.search(before):
             continue
         numbers = [int(n) for n in re.findall(r"\d+", match["list"] or match["wide"])]
+        attached = text[match.end("space") - 1 : match.end("space")].isalnum()
+        if (len(numbers) > 1 or attached) and any(n == 0 or n > beyond for n in numbers):
+            # An interval ("between [1, 32]") or a subscript, and no citation gone wrong.
+            continue
         links = [_link(n, by_number, cited) for n in dict.fromkeys(numbers) if n in by_number]
         space = match["space"] if links else ""
         edits.append((start, end, space + ", ".join(links)))
