@@ -25,6 +25,10 @@ from plumbline.index.parsing.doc_comments import comment_before, describe, sente
         ("/***** Title *****/", "Title"),
         ("/* plain */", "plain"),
         ("// First paragraph\n//\n// Second.", "First paragraph"),
+        ("///<summary>Short.</summary>", "Short."),
+        ("///< Trailing style", "Trailing style"),
+        ("/** {@inheritDoc} */", ""),
+        ("/** Is **very** bold */", "Is very bold"),
         ("", ""),
     ],
 )

@@ -57,3 +57,8 @@ class LIB_EXPORT Widget : public QObject {
 class Widget::Private {};
 
 TEST(WidgetTest, Shows) { EXPECT_TRUE(true); }
+
+DEFINE_TEXT(banner, "words over",
+            "two lines");
+
+int after_macro(int x) { return x; }

@@ -33,8 +33,8 @@ _TEMPLATE_ARGUMENTS = re.compile(r"<[^<>]*>")
 # They are blanked before parsing, byte for byte, so that every position stays.
 _CLASS_MACROS = tuple(
     re.compile(
-        keyword + rb"([ \t]+)((?:[A-Z_][A-Z0-9_]{2,}(?:[ \t]*\([^()\n]*\))?[ \t]+)+)"
-        rb"(?=[A-Za-z_][\w:]*(?:<[^;{}\n]*>)?\s*(?:final\s*)?[:{])"
+        keyword + rb"([ \t]+)((?:[A-Z_][A-Z0-9_]{2,}(?:[ \t]*\([^()\n]{0,200}\))?[ \t]+)+)"
+        rb"(?=[A-Za-z_][\w:]*(?:<[^;{}\n]{0,200}>)?\s*(?:final\s*)?[:{])"
     )
     for keyword in (
         rb"class\b",
@@ -45,13 +45,15 @@ _CLASS_MACROS = tuple(
 _LINE_MACRO = re.compile(
     rb"^(?=[ \t]*[A-Z_][A-Z0-9_]{2})(?:"
     # Alone on its line, or called there: Q_OBJECT, DEFINE_FLAG(int, depth, 1);
-    rb"(?:[ \t]*[A-Z_][A-Z0-9_]{3,}|[A-Z_][A-Z0-9_]{2,}[ \t]?\([^;{}\n]*\);?)"
+    rb"(?:[ \t]*[A-Z_][A-Z0-9_]{3,}|[A-Z_][A-Z0-9_]{2,}[ \t]?\((?:[^;{}\n]*\);?|[^;{}]{0,200}?\);))"
     rb"[ \t]*(?=\r?$)(?!\s*\{)"
     # Before a definition's type: LUA_API int lua_gettop (
     rb"|(?:[A-Z_][A-Z0-9_]{2,}(?:\([^()\n]*\))?[ \t]+)+(?=(?:(?:const|unsigned|struct)[ \t]+)*"
     rb"[A-Za-z_][\w:<>]*[ \t*&]+[\w:~]+[ \t]*\())",
     re.M,
 )
+
+_NOT_LINE_END = re.compile(rb"[^\r\n]")
 
 
 def blank_macros(source: bytes) -> bytes:
@@ -66,7 +68,7 @@ def _blank_second(match: re.Match[bytes]) -> bytes:
 
 
 def _blank(match: re.Match[bytes]) -> bytes:
-    return b" " * len(match[0])
+    return _NOT_LINE_END.sub(b" ", match[0])
 
 
 def refine(definition: Definition, source: bytes) -> bool:

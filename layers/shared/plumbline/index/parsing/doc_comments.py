@@ -21,7 +21,7 @@ _DIRECTIVE = re.compile(
     r"v8 |@ts-|prettier-|biome-|rubocop|frozen_string_literal|encoding:|coding:|:nodoc|"
     r"clang-format|shellcheck|noinspection|region\b|endregion\b|swiftlint|phpcs|phpstan|psalm|type:|noqa|"
     r"pylint|tfsec|checkov|tflint|MARK:\s*-?\s*\Z|@formatter|CHECKSTYLE|NOSONAR|webpack|@__PURE__|#__PURE__|"
-    r"\W*\Z)"
+    r"\{@inherit|\W*\Z)"
 )
 # The first line of a doc generator's tags, after which no description follows.
 _TAG = re.compile(r"[@\\]\w|:param\b|:returns?\b|-\s*(?:parameter|returns|throws)\b", re.I)
@@ -30,6 +30,7 @@ _LABELLED_LINK = re.compile(r"\{@link(?:plain)?\s+[^\s{}]+[\s|]+([^{}]+)\}")
 _INLINE_TAG = re.compile(r"\{@\w+\s+([^{}]*)\}")
 _XML_NAME = re.compile(r"<\w+\s+(?:cref|name|langword|href)=\"(?:[A-Z]:)?([^\"]*)\"\s*/>")
 _MARKUP = re.compile(r"</?[A-Za-z][\w-]*(?:\s[^<>]*)?/?>")
+_BOLD = re.compile(r"\*\*([^*\n]+)\*\*")
 _SCALADOC = re.compile(r"\[\[(\S+?)(?:\s+([^\]]+))?\]\]")
 _RUST_LINK = re.compile(r"\[(`[^`\]]+`|[^\[\]]+)\](?:\([^()\s]*\)|\[[^\[\]]*\])?")
 
@@ -89,7 +90,7 @@ def describe(comment: str) -> str:
         if block:
             line = line.lstrip("*!").strip() if line[:1] in ("*", "!") else line
         else:
-            line = line.lstrip("/#!").lstrip("<").lstrip()
+            line = line.lstrip("/#!").removeprefix("< ").lstrip()
         if not _keep_line(line, kept):
             break
     return _clean("\n".join(kept))
@@ -125,6 +126,8 @@ def _keep_line(line: str, kept: list[str]) -> bool:
 def _clean(text: str) -> str:
     if "<" in text:
         text = _MARKUP.sub("", _XML_NAME.sub(r"\1", text))
+    if "**" in text:
+        text = _BOLD.sub(r"\1", text)
     if "{@" in text:
         text = _INLINE_TAG.sub(r"\1", _LABELLED_LINK.sub(r"\1", text))
     if "[" in text:

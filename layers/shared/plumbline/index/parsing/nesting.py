@@ -13,12 +13,12 @@ _STEP = {**dict.fromkeys(_OPENING, 1), **dict.fromkeys(_CLOSING, -1)}
 _ANGLES = bytes(set(range(256)) - set(b"<>;{}"))
 _STATEMENT_END = re.compile(rb"[;{}]+")
 # A chain of calls nests as well, one in the next; some grammars take n * n steps for it.
-_CHAIN = re.compile(rb"(?:\.\s*\w+\s*){3000}")
-_LONG_CHAIN = 3000
+_CHAIN = re.compile(rb"(?:\.\s*\w+\s*){20,}")
 
 MAX_DEPTH = 5000
 # Type arguments that never close cost a parser memory as well: 8,000 of them a gigabyte.
 MAX_ANGLES = 1000
+MAX_LINKS = 3000
 
 
 def nested_too_deep(source: bytes, limit: int = MAX_DEPTH) -> bool:
@@ -32,8 +32,10 @@ def nested_too_deep(source: bytes, limit: int = MAX_DEPTH) -> bool:
         statements = _STATEMENT_END.split(source.translate(None, _ANGLES))
         if max(part.count(b"<") - part.count(b">") for part in statements) > MAX_ANGLES:
             return True
-    if source.count(b".") > _LONG_CHAIN and _CHAIN.search(source):
-        return True
+    if source.count(b".") > MAX_LINKS:
+        chains = (chain[0].count(b".") for chain in _CHAIN.finditer(source))
+        if max(chains, default=0) > MAX_LINKS:
+            return True
     if sum(map(source.count, (b"(", b"[", b"{"))) <= limit:
         return False
     depths = list(accumulate(map(_STEP.__getitem__, source.translate(None, _OTHERS))))

@@ -21,7 +21,7 @@ _PYTHON_QUOTES = re.compile(r"\A[rRuUbB]*(\"\"\"|'''|\"|')(.*?)\1?\Z", re.S)
 
 
 # for ((i = 0; i < $((n / 2)); i++)): the grammar loses the rest of the file over what is inside.
-_BASH_FOR = re.compile(rb"(\bfor[ \t]*\(\()([^\n]{2,}?)(\)\)[ \t]*(?=;|do\b|\r?$|#))", re.M)
+_BASH_FOR = re.compile(rb"(\bfor[ \t]*\(\()([^\n]{2,200}?)(\)\)[ \t]*(?=;|do\b|\r?$|#))", re.M)
 
 
 def blank_bash_loops(source: bytes) -> bytes:
