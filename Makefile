@@ -70,4 +70,6 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.ready
 	  --require-hashes -r requirements/dev.txt
 	@touch $@
 
+-include build.mk
+
 .PHONY: help setup demo dev test check bench eval fuzz format lock clean

@@ -91,7 +91,7 @@ def _create_resources(endpoint_url: str) -> AwsResources:
     dead = sqs.create_queue(QueueName=f"{QUEUE}-dead")["QueueUrl"]
     redrive = {
         "deadLetterTargetArn": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{QUEUE}-dead",
-        "maxReceiveCount": "3",
+        "maxReceiveCount": "5",
     }
     queue = sqs.create_queue(
         QueueName=QUEUE,

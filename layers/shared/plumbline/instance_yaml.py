@@ -11,6 +11,9 @@ from plumbline.errors import InstanceError
 
 Location = tuple[str | int, ...]
 
+# The same nodes and marks, composed in C where PyYAML has it: it is on the way to a first byte.
+_Loader: type[yaml.SafeLoader | yaml.CSafeLoader] = getattr(yaml, "CSafeLoader", yaml.SafeLoader)
+
 
 @dataclass(frozen=True, slots=True)
 class LocatedYaml:
@@ -34,7 +37,7 @@ class LocatedYaml:
 
 def load_located_yaml(text: str, file: str) -> LocatedYaml:
     """The first document of ``text``; ``InstanceError`` for what is no YAML, or a key twice."""
-    loader = yaml.SafeLoader(text)
+    loader = _Loader(text)
     lines: dict[Location, int] = {}
     try:
         node = loader.get_single_node()
@@ -50,7 +53,7 @@ def load_located_yaml(text: str, file: str) -> LocatedYaml:
 
 
 def _plain(
-    loader: yaml.SafeLoader,
+    loader: yaml.SafeLoader | yaml.CSafeLoader,
     node: yaml.Node,
     location: Location,
     lines: dict[Location, int],

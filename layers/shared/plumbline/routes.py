@@ -6,7 +6,7 @@ import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import asdict, dataclass
-from typing import Any, Literal, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TypeVar
 
 from pydantic import BaseModel, ConfigDict, Field, ValidationError
 
@@ -22,12 +22,14 @@ from plumbline.http import (
     json_response,
     stream_response,
 )
-from plumbline.lookups import Lookups
 from plumbline.observability import flush, logger
 from plumbline.turn.events import Event
 from plumbline.turn.persistence import TurnStore
 from plumbline.turn.request import TurnRequest, decode_turn
 from plumbline.turn.stream import stream_events
+
+if TYPE_CHECKING:
+    from plumbline.lookups import Lookups
 
 UPSTREAMS = ("algolia", "gemini")
 MAX_GAPS = 500

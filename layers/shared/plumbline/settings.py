@@ -1,7 +1,7 @@
 """The environment as frozen models, one a function, read once.
 
 A field is a variable: its name is the field's, upper-cased. Empty counts as missing. Nothing
-else in the layer reads the environment.
+else in the layer reads the environment, but for AWS's own region and credentials.
 """
 
 from __future__ import annotations

@@ -7,16 +7,14 @@ from aws_lambda_powertools.utilities.parameters.exceptions import GetParameterEr
 
 from plumbline.errors import SettingsError
 
-MAX_AGE_SECONDS = 900
-
 
 def read_secret(name: str) -> str:
-    """The decrypted parameter, kept for 15 minutes. ``SettingsError`` names one that is not there.
+    """The decrypted parameter; ``SettingsError`` names one that is not there.
 
-    Source: design, section 5; a key that was rotated is read anew within that time.
+    A process reads it once, so a key that was rotated reaches the processes that start after it.
     """
     try:
-        value = parameters.get_parameter(name, decrypt=True, max_age=MAX_AGE_SECONDS)
+        value = parameters.get_parameter(name, decrypt=True)
     except GetParameterError as exc:
         raise SettingsError(
             f"Settings: the parameter {name} cannot be read; create it, or allow ssm:GetParameter."

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from datetime import UTC, datetime
 from functools import cache
 from typing import TYPE_CHECKING
@@ -32,7 +33,7 @@ def shared_state(settings: KeyedSettings) -> RedisState:
     if settings.redis_url:
         return RedisState(connect(settings.redis_url), session_ttl_seconds=ttl)
     if settings.cache_endpoint and settings.cache_name and settings.cache_user:
-        credentials = IamCredentials(settings.cache_name, settings.cache_user)
+        credentials = IamCredentials(settings.cache_name, settings.cache_user, os.environ)
         url = f"rediss://{settings.cache_endpoint}"
         return RedisState(connect(url, credentials=credentials), session_ttl_seconds=ttl)
     raise SettingsError(

@@ -1,0 +1,194 @@
+"""The commands as a newcomer types them, each a process of its own."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import socket
+import subprocess
+import sys
+import tarfile
+from importlib.util import find_spec
+from pathlib import Path
+from typing import Any
+
+import pytest
+import requests
+
+ROOT = Path(__file__).resolve().parents[2]
+TRACEBACK = "Traceback (most recent call last)"
+
+
+def plumbline(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+    command = [sys.executable, "-m", "devstack.cli", *arguments]
+    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers' / 'shared'}"}
+    return subprocess.run(
+        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=100, **options
+    )
+
+
+def sources_of(package: str) -> Path:
+    """The installed sources of a dependency: a real tree that nobody here wrote."""
+    spec = find_spec(package)
+    assert spec is not None
+    assert spec.origin is not None
+    return Path(spec.origin).parent
+
+
+def events_of(done: subprocess.CompletedProcess[str]) -> list[dict[str, Any]]:
+    return [json.loads(line) for line in done.stdout.splitlines()]
+
+
+def test_the_demo_answers_about_a_real_source_tree() -> None:
+    done = plumbline(
+        *("demo", "--repo", str(sources_of("markdown_it"))),
+        *("--ask", "How does StateInline push a pending token?", "--format", "events"),
+    )
+    assert done.returncode == 0, done.stderr
+    events = events_of(done)
+    assert [events[0]["event"], events[-1]["event"]] == ["pulse", "final"]
+    assert [e["id"].split(":")[1] for e in events] == [str(n) for n in range(len(events))]
+    final = events[-1]["data"]
+    shown = "".join(e["data"]["content"] for e in events if e["event"] == "chunk")
+    assert final["content"] == shown
+    assert "StateInline" in shown
+    assert any("state_inline.py" in source["file_path"] for source in final["sources"])
+    assert "Ready at http://127.0.0.1:" in done.stderr
+    assert "100%" in done.stderr
+    assert "function" in done.stderr
+
+
+def test_the_demo_reads_an_archive_and_prints_text(tmp_path: Path) -> None:
+    archive = tmp_path / "idna.tar.gz"
+    with tarfile.open(archive, "w:gz") as out:
+        out.add(sources_of("idna"), "idna-1.0")
+    done = plumbline("demo", "--repo", str(archive), "--ask", "What does uts46_remap do?")
+    assert done.returncode == 0, done.stderr
+    assert "`uts46_remap` is a Python function in `core.py`" in done.stdout
+    assert "Sources\n  [1] " in done.stdout
+    assert "Audit: " in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("make", "says"),
+    [
+        ("missing", "no such folder or archive"),
+        ("empty", "nothing to index"),
+        ("broken", "This is no archive"),
+        ("useless", "nothing that can be indexed"),
+    ],
+)
+def test_a_repository_that_is_none_is_one_clear_line(tmp_path: Path, make: str, says: str) -> None:
+    target = tmp_path / ("x.zip" if make == "broken" else "x")
+    if make == "broken":
+        target.write_bytes(b"this is no zip")
+    elif make != "missing":
+        target.mkdir()
+    if make == "useless":
+        (target / "data.bin").write_bytes(bytes(range(256)))
+    refuse(plumbline("demo", "--repo", str(target), "--ask", "x"), says)
+
+
+@pytest.mark.parametrize(
+    ("address", "says"),
+    [
+        ("https://example.invalid/a/b", "are not fetched"),
+        ("ftp://github.com/a/b", "https"),
+        ("https://github.com/a", "must name an owner"),
+    ],
+)
+def test_an_address_that_is_none_is_one_clear_line(address: str, says: str) -> None:
+    refuse(plumbline("demo", "--repo", address, "--ask", "x"), says)
+
+
+def test_a_question_of_three_thousand_characters_is_refused() -> None:
+    done = plumbline("demo", "--repo", str(ROOT / "functions"), "--ask", "x" * 3000)
+    refuse(done, "query must be 1 to 2000 characters.")
+
+
+def test_without_a_stack_the_commands_say_how_to_start_one() -> None:
+    for command in (["ask", "x"], ["suggest", "xy"], ["index", "https://github.com/a/b"]):
+        refuse(plumbline(*command, "--url", f"http://127.0.0.1:{free_port()}", "--api-key", "k"),
+               "Nothing answers at")  # fmt: skip
+
+
+def test_the_stack_stays_up_answers_the_commands_and_stops_cleanly() -> None:
+    state = ROOT / "build" / "devstack.json"
+    if state.exists():
+        pytest.skip("a stack of the developer's own is running")
+    port = free_port()
+    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers' / 'shared'}"}
+    stack = subprocess.Popen(
+        [sys.executable, "-m", "devstack.cli", "dev", "--port", str(port)],
+        cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    try:
+        assert stack.stderr is not None
+        greeting = ""
+        while "Ctrl-C stops it." not in greeting:
+            line = stack.stderr.readline()
+            assert line, greeting
+            greeting += line
+        assert f"http://127.0.0.1:{port}/" in greeting
+
+        refuse(plumbline("dev", "--port", str(port)), f"Port {port} is in use.")
+        assert state.exists(), "a second start leaves the first one's state alone"
+
+        assert plumbline("index", str(ROOT / "functions")).returncode == 0
+        asked = plumbline("ask", "Where are suggestions made?")
+        assert "suggestions/handler.py" in asked.stdout, asked.stderr
+        found = plumbline("search", "handler", "--json")
+        assert json.loads(found.stdout)["total_hits"] >= 3
+        assert "handler" in plumbline("suggest", "hand").stdout.splitlines()
+        refuse(plumbline("search", "x", "--entity-type", "zzz"), "entity_type must be one of")
+
+        curl = next(line for line in greeting.splitlines() if "curl -N" in line)
+        streamed = subprocess.run(
+            curl.strip(), shell=True, capture_output=True, text=True, timeout=30, check=True
+        )
+        assert streamed.stdout.startswith("id: ")
+        assert "event: final" in streamed.stdout
+    finally:
+        stack.send_signal(signal.SIGINT)
+        _, rest = stack.communicate(timeout=30)
+    assert stack.returncode == 0
+    assert "Stopped." in rest
+    assert TRACEBACK not in rest
+    assert not state.exists()
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"http://127.0.0.1:{port}/health", timeout=2)
+
+
+def test_an_interrupted_demo_leaves_nothing_running(tmp_path: Path) -> None:
+    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers' / 'shared'}"}
+    demo = subprocess.Popen(
+        [sys.executable, "-m", "devstack.cli", "demo", "--repo", str(ROOT)],
+        cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
+    )  # fmt: skip
+    assert demo.stderr is not None
+    line = ""
+    while "Ready at" not in line:
+        line = demo.stderr.readline()
+        assert line
+    demo.send_signal(signal.SIGINT)
+    _, rest = demo.communicate(timeout=30)
+    assert demo.returncode == 130
+    assert TRACEBACK not in rest
+    port = int(line.split("127.0.0.1:")[1].split(" ")[0])
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", port), 1)
+
+
+def refuse(done: subprocess.CompletedProcess[str], says: str) -> None:
+    assert done.returncode == 1
+    last = done.stderr.strip().splitlines()[-1]
+    assert last.startswith("plumbline: ")
+    assert says in last
+    assert TRACEBACK not in done.stderr
+
+
+def free_port() -> int:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        port: int = free.getsockname()[1]
+        return port
