@@ -138,6 +138,7 @@ def _ask(connection: HTTPConnection, records: Sequence[dict[str, Any]]) -> dict[
                 "hitsPerPage": 10,
                 "filters": 'NOT entity_type:"import"',
                 "attributesToRetrieve": RETRIEVED,
+                "attributesToHighlight": [],
                 **make(),
             }
             begun = time.perf_counter()

@@ -47,10 +47,16 @@ class Highlighter:
             _snippet_size(entry) for entry in parameters.get("attributesToSnippet", [])
         )
         self._characters = MAX_CHARACTERS
-        self._answers: dict[int, list[int]] = {}
+        self._answers: dict[str, list[int]] = {}
+        texts = snapshot.vocabulary.words.texts
         for i, word in enumerate(words):
             for number in word.singles:
-                self._answers.setdefault(number, []).append(i)
+                self._answers.setdefault(texts[number], []).append(i)
+        self._phrases = [
+            (i, [texts[number] for number in phrase.words])
+            for i, word in enumerate(words)
+            for phrase in word.phrases
+        ]
 
     def highlights(self, record: Mapping[str, Any]) -> dict[str, Any]:
         """The ``_highlightResult`` of a hit."""
@@ -133,25 +139,21 @@ class Highlighter:
 
     def _spans(self, path: str, text: str) -> tuple[list[Word], list[_Span]]:
         words = list(split(text, camel_case=path in self._camel_case))
-        vocabulary = self._snapshot.vocabulary
-        numbers = [vocabulary.number(word.text) for word in words]
         spans: list[_Span] = []
-        for word, number in zip(words, numbers, strict=True):
-            for i in self._answers.get(number, ()) if number is not None else ():
+        for word in words:
+            for i in self._answers.get(word.text, ()):
                 query = self._words[i]
                 # Of a prefix match only the letters that were typed are marked.
                 typed = query.prefix and word.text.startswith(query.text)
                 end = word.start + len(query.text) if typed else word.end
                 spans.append(_Span(word.start, min(end, word.end), i))
-        simple = [
-            (word, number) for word, number in zip(words, numbers, strict=True) if not word.compound
-        ]
-        for i, query in enumerate(self._words):
-            for phrase in query.phrases:
-                for at in range(len(simple) - len(phrase.words) + 1):
-                    window = simple[at : at + len(phrase.words)]
-                    if tuple(number for _, number in window) == phrase.words:
-                        spans.extend(_Span(word.start, word.end, i) for word, _ in window)
+        simple = [word for word in words if not word.compound] if self._phrases else []
+        for i, phrase in self._phrases:
+            for at, word in enumerate(simple):
+                if word.text == phrase[0]:
+                    window = simple[at : at + len(phrase)]
+                    if [one.text for one in window] == phrase:
+                        spans.extend(_Span(one.start, one.end, i) for one in window)
         return words, spans
 
     def _marked(self, text: str, spans: Sequence[_Span]) -> str:

@@ -126,7 +126,11 @@ def _expand(token: Token, parameters: SearchParameters, vocabulary: VocabularyVi
         singles[number] = EXACT
     phrases: list[Phrase] = []
     if parameters.get("typoTolerance", "true") != "false":
-        _add_typos(token, parameters, vocabulary, singles)
+        # An optional word that is answered as typed gets no typos: a record that has it only with
+        # one ranks below every record that has it, and as low as one that lacks it. Algolia
+        # approximates here too, and says so as ``exhaustiveTypo: false``.
+        if not (token.optional and singles):
+            _add_typos(token, parameters, vocabulary, singles)
         phrases = _splits(token, parameters, vocabulary)
     return QueryWord(token.text, token.prefix, token.optional, singles, tuple(phrases), token.count)
 

@@ -8,12 +8,11 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from devstack.engine.documents import Document, SortValue
+from devstack.engine.documents import Document
 from devstack.engine.english import STOP_WORDS
 from devstack.engine.parameters import SearchParameters
 from devstack.engine.query_words import Match, QueryWord
-from devstack.engine.settings import SortKey
-from devstack.engine.text_index import Snapshot
+from devstack.engine.text_index import Snapshot, sort_key
 
 FARTHEST = 8
 # The attribute criterion looks at the first thousand words of an attribute (getRankingInfo).
@@ -96,6 +95,10 @@ class Ranker:
 
     def ranked(self, documents: Sequence[Document]) -> list[RankedDocument]:
         """The documents, best first; equal ones in the order in which they were written."""
+        if not self._words and self._filter_score is None:
+            place = self._snapshot.places_without_query
+            documents = sorted(documents, key=lambda document: place[document.number])
+            return [RankedDocument(one, 0, 0, 0, 0, 0, 0, ()) for one in documents]
         return sorted(map(self.rank, documents), key=lambda ranked: ranked.key)
 
     def rank(self, document: Document) -> RankedDocument:
@@ -139,27 +142,25 @@ class Ranker:
         number; and how many words match exactly."""
         found: list[dict[int, list[int]]] = [{} for _ in self._words]
         exact = [False] * len(self._words)
-        numbers, places, bounds = document.words, document.places, document.bounds
+        places, bounds = document.places, document.bounds
         wanted = self._wanted
         single = len(self._words) == 1
-        for slot in range(len(bounds) - 1):
-            start, stop = bounds[slot], bounds[slot + 1]
-            if start == stop or slot not in self._slots:
+        slot, stop = 0, bounds[1] if len(bounds) > 1 else 0
+        for at in [at for at, number in enumerate(document.words) if number in wanted]:
+            while at >= stop:
+                slot += 1
+                stop = bounds[slot + 1]
+            if slot not in self._slots:
                 continue
-            base = slot << _SLOT_SHIFT
-            span = numbers[start:stop]
-            for offset, number in enumerate(span):
-                if number not in wanted:
-                    continue
-                at = start + offset
-                place = base | places[at]
-                for word, match in wanted[number]:
+            number = document.words[at]
+            place = slot << _SLOT_SHIFT | places[at]
+            for word, match in wanted[number]:
+                found[word].setdefault(match.typos, []).append(place)
+                if match.exact and slot in self._exact_slots and not exact[word]:
+                    exact[word] = not single or self._single_exact(document, at, bounds[slot], stop)
+            for word, phrase, match in self._phrases.get(number, ()):
+                if _follows(document, at, stop, phrase):
                     found[word].setdefault(match.typos, []).append(place)
-                    if match.exact and slot in self._exact_slots and not exact[word]:
-                        exact[word] = not single or self._single_exact(document, at, start, stop)
-                for word, phrase, match in self._phrases.get(number, ()):
-                    if _follows(document, at, stop, phrase):
-                        found[word].setdefault(match.typos, []).append(place)
         return found, sum(w.count for w, one in zip(self._words, exact, strict=True) if one)
 
     def _single_exact(self, document: Document, at: int, start: int, stop: int) -> bool:
@@ -279,20 +280,3 @@ def _nearest(left: Sequence[int], right: Sequence[int]) -> tuple[int, int]:
         if best == 1:
             break
     return best, at
-
-
-@dataclass(frozen=True, slots=True)
-class _Reversed:
-    text: str
-
-    def __lt__(self, other: _Reversed) -> bool:
-        return other.text < self.text
-
-
-def sort_key(value: SortValue, key: SortKey) -> tuple[int, Any]:
-    """A value as it sorts: numbers, then strings, then records without one, in either order."""
-    if value is None:
-        return 2, 0
-    if isinstance(value, str):
-        return 1, _Reversed(value) if key.descending else value
-    return 0, -value if key.descending else value

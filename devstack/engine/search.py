@@ -214,9 +214,10 @@ def _response(
         statistics = facets.stats(counted)
         if statistics:
             response["facets_stats"] = statistics
-    response["exhaustive"] = {"facetsCount": True, "nbHits": True, "typo": True}
-    response["exhaustiveNbHits"] = True
-    response["exhaustiveTypo"] = True
+    all_typos = not any(word.optional for word in found.words)
+    response["exhaustive"] = {"facetsCount": True, "nbHits": all_typos, "typo": all_typos}
+    response["exhaustiveNbHits"] = all_typos
+    response["exhaustiveTypo"] = all_typos
     response["exhaustiveFacetsCount"] = True
     response["query"] = parameters.query
     shown = {n: v for n, v in parameters.values.items() if isinstance(v, str | int)}

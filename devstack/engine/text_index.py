@@ -5,11 +5,13 @@ from __future__ import annotations
 from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
 
 import tantivy
 
-from devstack.engine.documents import MAX_SLOTS, Document, IndexedText, Slots
-from devstack.engine.settings import Settings
+from devstack.engine.documents import MAX_SLOTS, Document, IndexedText, Slots, SortValue
+from devstack.engine.settings import Settings, SortKey
 from devstack.engine.vocabulary import VocabularyView, Words
 
 MAX_FACETS = 32
@@ -31,6 +33,18 @@ class Snapshot:
     facet_terms: Words
     numbers: Mapping[str, Sequence[float]]
 
+    @cached_property
+    def places_without_query(self) -> Mapping[int, int]:
+        """Document number -> its place when no word and no filter score tells it from others."""
+        keys = self.settings.sort_keys
+        order = [int(name[5:]) for name in self.settings.criteria if name.startswith("sort:")]
+
+        def key(document: Document) -> tuple[object, ...]:
+            return (*(sort_key(document.sort_values[i], keys[i]) for i in order), document.number)
+
+        ordered = sorted(self.documents.values(), key=key)
+        return {document.number: place for place, document in enumerate(ordered)}
+
     def numbers_between(
         self, attribute: str, low: float, high: float, *, low_open: bool, high_open: bool
     ) -> Sequence[float]:
@@ -39,6 +53,23 @@ class Snapshot:
         start = bisect_right(values, low) if low_open else bisect_left(values, low)
         stop = bisect_left(values, high) if high_open else bisect_right(values, high)
         return values[start:stop]
+
+
+@dataclass(frozen=True, slots=True)
+class _Reversed:
+    text: str
+
+    def __lt__(self, other: _Reversed) -> bool:
+        return other.text < self.text
+
+
+def sort_key(value: SortValue, key: SortKey) -> tuple[int, Any]:
+    """A value as it sorts: numbers, then strings, then records without one, in either order."""
+    if value is None:
+        return 2, 0
+    if isinstance(value, str):
+        return 1, _Reversed(value) if key.descending else value
+    return 0, -value if key.descending else value
 
 
 class TextIndex:
