@@ -78,4 +78,3 @@ class TurnParts:
         if self.model is self.fallback or self.model.name in open_breakers:
             return (self.fallback,)
         return (self.model, self.fallback)
-
