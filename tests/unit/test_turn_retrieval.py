@@ -9,13 +9,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from plumbline.errors import SearchUnavailable
-from plumbline.instance import load_instance
-from plumbline.turn.facets import FacetValues
 from plumbline.turn.ladder import cut_query
 from plumbline.turn.retrieval import (
     RetrievalOptions,
     inject_pricing_if_needed,
-    orchestrate_retrieval,
     seat_plain_hits,
 )
 from tests.turn_doubles import INSTANCE, Index, hit, learned, retrieve
@@ -50,25 +47,16 @@ def test_words_are_optional_on_the_last_rung_only() -> None:
     assert set(last["query"].split()) <= {"reset_session", "store"}
 
 
-def test_a_keyword_index_gets_the_telling_words_and_a_neural_one_the_question() -> None:
+def test_the_whole_question_goes_first_and_its_telling_words_last() -> None:
     question = "How do I reset the session?"
     index = Index()
-    orchestrate_retrieval(
-        RetrievalOptions(question),
-        index=index,
-        facets=FacetValues(),
-        instance=load_instance("default"),
-    )
+    result = retrieve(index, RetrievalOptions(question))
     relaxed, fallback = index.requests
-    assert relaxed["query"] == fallback["query"]
-    words = set(relaxed["query"].split())
+    assert relaxed["query"] == result.searched == question
+    words = set(fallback["query"].split())
     assert len(words) == 2
     assert all("reset".startswith(word) or "session".startswith(word) for word in words)
-    assert "optionalWords" not in relaxed
     assert set(fallback["optionalWords"]) == words
-    neural = Index()
-    assert retrieve(neural, RetrievalOptions(question)).searched == question
-    assert neural.requests[0]["query"] == question
 
 
 def test_the_rungs_hold_what_they_should() -> None:

@@ -98,14 +98,9 @@ class Pricing(_Part):
 
 
 class RetrievalRules(_Part):
-    """``boosts``: facet attribute to the score of a match, 1 to 65535 (Algolia's range).
-
-    ``natural_language`` is for an index under NeuralSearch: the reader's words go as they are.
-    Without it the telling ones go, as a keyword engine likes them.
-    """
+    """``boosts``: facet attribute to the score of a match, 1 to 65535 (Algolia's range)."""
 
     match_count: int = Field(default=8, ge=1, le=50)
-    natural_language: bool = False
     boosts: dict[str, Annotated[int, Field(ge=1, le=65_535)]]
     customer_source_types: Phrases = ()
     pricing: Pricing = Pricing()

@@ -71,7 +71,7 @@ def build_ladder(
     persona: str,
     instance: Instance,
 ) -> tuple[Rung, ...]:
-    """The rungs in order: every word of the question, or every telling one, then any of them.
+    """The rungs in order: every word of the question, then any of its telling ones.
 
     What the reader chose holds on all of them but ``nearest``, which looks past it when nothing
     was found. Without the extractor's filters there is no ``filtered`` rung. ``plain`` asks for
@@ -92,10 +92,7 @@ def build_ladder(
     if boosts:
         common["optionalFilters"] = [list(group) for group in boosts]
     rungs = []
-    if instance.retrieval.natural_language:
-        strict: Mapping[str, object] = {**common, "query": query}
-    else:
-        strict = _telling(common, query)
+    strict = {**common, "query": query}
     if guessed:
         rungs.append(Rung("filtered", {**strict, "filters": f"{chosen} AND {guessed}"}))
     rungs.append(Rung("relaxed", {**strict, "filters": chosen}))
@@ -112,20 +109,17 @@ def build_ladder(
     return tuple(rungs)
 
 
-def _telling(common: Mapping[str, object], question: str) -> dict[str, object]:
-    """Parameters that ask for every telling word of the question."""
-    built = build_query(question)
-    parameters = {**common, **built.parameters(), "query": built.query or question}
-    del parameters["optionalWords"]
-    return parameters
-
-
-def _loose(common: Mapping[str, object], question: str) -> dict[str, object]:
-    """Parameters that ask for any of them: the last rung's."""
-    parameters = _telling(common, question)
-    words = str(parameters["query"]).split()
-    optional = list(dict.fromkeys(words))
-    return {**parameters, "optionalWords": optional, "removeWordsIfNoResults": "allOptional"}
+def _loose(common: Mapping[str, object], keyword_query: str) -> dict[str, object]:
+    """The last rung's parameters: the telling words only, any of which is enough."""
+    built = build_query(keyword_query)
+    words = built.query or keyword_query
+    return {
+        **common,
+        **built.parameters(),
+        "query": words,
+        "optionalWords": list(dict.fromkeys(words.split())),
+        "removeWordsIfNoResults": "allOptional",
+    }
 
 
 def any_of(attribute: str, values: Sequence[str]) -> str:
