@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 import zlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
@@ -22,6 +21,7 @@ MAX_SLOTS = 32
 BARRIER = "·"
 
 SortValue = float | str | None
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,6 +54,7 @@ class IndexedText:
     document: Document
     texts: Mapping[int, str]
     terms: Sequence[str]
+    numbers: Sequence[tuple[str, float]]
     facet_values: Mapping[str, list[str]]
 
 
@@ -134,13 +135,16 @@ def numbers_in(record: Mapping[str, Any]) -> Iterator[tuple[str, float]]:
     stack: list[tuple[str, Any]] = list(record.items())
     while stack:
         path, value = stack.pop()
-        if isinstance(value, bool | int | float):
-            if abs(value) < 1e300 and not (isinstance(value, float) and math.isnan(value)):
+        if isinstance(value, str):
+            continue
+        if isinstance(value, int | float):
+            # Neither infinity nor NaN can be compared in a filter.
+            if abs(value) < 1e300:
                 yield path, float(value)
-        elif isinstance(value, Mapping):
+        elif isinstance(value, dict):
             stack.extend((f"{path}.{key}", item) for key, item in value.items())
         elif isinstance(value, list):
-            stack.extend((path, item) for item in value)
+            stack.extend((path, item) for item in value if not isinstance(item, str))
 
 
 def build(
@@ -170,10 +174,11 @@ def build(
     for word in set(words):
         frequency[word] += 1
     facets, facet_values = _facets(record, settings)
-    numbers = {number_term(attribute, value) for attribute, value in numbers_in(record)}
+    numbers = list(numbers_in(record))
+    terms = {*facets, *(number_term(attribute, value) for attribute, value in numbers)}
     group_by = settings.get("attributeForDistinct")
     group = next(leaves(value_at(record, group_by)), None) if group_by else None
-    body = json.dumps({**record, "objectID": object_id}, ensure_ascii=False, separators=(",", ":"))
+    body = _encode({**record, "objectID": object_id})
     document = Document(
         number=number,
         object_id=object_id,
@@ -187,15 +192,16 @@ def build(
         facets=array("I", map(facet_terms.__getitem__, facets)),
         group=None if group is None else facet_text(group),
     )
-    return IndexedText(document, texts, [*facets, *numbers], facet_values)
+    return IndexedText(document, texts, tuple(terms), numbers, facet_values)
 
 
-def _slot(value: Any, camel_case: bool) -> tuple[list[str], list[int], str]:
+def _slot(value: Any, camel_case: bool) -> tuple[list[str], Sequence[int], str]:
     if value is None:
         return [], [], ""
     if isinstance(value, str) and not camel_case:
         words = words_of(value)
-        return words, [min(i, MAX_POSITION) for i in range(len(words))], " ".join(words)
+        # A record is 10 KB at most: its positions fit.
+        return words, range(len(words)), " ".join(words)
     words, places, phrases, base = [], [], [], 0
     for leaf in leaves(value):
         text = facet_text(leaf)

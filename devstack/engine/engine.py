@@ -252,7 +252,9 @@ class Engine:
             kept.given,
             created,
             now,
-            {key: None if one is None else encoded(one) for key, one in records.items()},
+            {key: None if one is None else encoded(one) for key, one in records.items()}
+            if self._journal.durable
+            else {},
             cleared=cleared,
         )
         drops = [IndexWrite(one, {}, "", "", {}, dropped=True) for one in also_drop or []]

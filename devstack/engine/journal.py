@@ -67,6 +67,11 @@ class Journal:
         self._sequence = int(row[0] or 0)
         self._connection = connection
 
+    @property
+    def durable(self) -> bool:
+        """Whether anything is kept at all."""
+        return self._connection is not None
+
     def write(self, task: int, writes: list[IndexWrite]) -> None:
         """One task, whole or not at all; on disk when this returns."""
         connection = self._connection

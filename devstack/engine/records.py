@@ -126,9 +126,12 @@ def _operate(record: Record, name: str, operation: Record) -> None:
     record[name] = items
 
 
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+
+
 def encoded(record: Mapping[str, Any]) -> str:
     """A record as it is kept and measured: compact JSON."""
-    return json.dumps(record, ensure_ascii=False, separators=(",", ":"))
+    return _encode(record)
 
 
 def check_size(record: Record, object_id: str, position: int) -> None:

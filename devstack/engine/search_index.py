@@ -6,7 +6,7 @@ import threading
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from devstack.engine.documents import Document, Slots, build, numbers_in
+from devstack.engine.documents import Document, Slots, build
 from devstack.engine.settings import REINDEXING, Settings
 from devstack.engine.text_index import Snapshot, TextIndex, slot_view
 from devstack.engine.vocabulary import Vocabulary, Words
@@ -131,7 +131,7 @@ class SearchIndex:
         self._next += 1
         self._numbers_by_id[object_id] = indexed.document.number
         self._documents[indexed.document.number] = indexed.document
-        for attribute, value in numbers_in(record):
+        for attribute, value in indexed.numbers:
             self._seen_numbers.setdefault(attribute, set()).add(value)
         self._text.put(indexed)
 
