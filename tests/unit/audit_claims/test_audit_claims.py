@@ -128,6 +128,8 @@ def test_a_citation_of_the_story_is_a_case_study_link() -> None:
         (f"It fell, according to a post{STRIPPED_MARK}.", "It fell."),
         (f"It fell (source: a post{STRIPPED_MARK}).", "It fell."),
         (f"It fell. — Source: Forrester{STRIPPED_MARK}", "It fell."),
+        ("It takes 20 ms per\nrequest, according to\nus.",) * 2,
+        ("```\nsource:\n```\n`according to .`",) * 2,
         (f"See the post{STRIPPED_MARK} for more.", "See the post for more."),
     ],
 )

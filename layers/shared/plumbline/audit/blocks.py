@@ -24,7 +24,7 @@ from plumbline.audit.bare_addresses import (
     schemeless,
 )
 from plumbline.audit.context import ClassifyContext
-from plumbline.audit.differences import MAX_OPEN_BRACKETS, open_brackets, stray_text
+from plumbline.audit.differences import read_alike, stray_text
 from plumbline.audit.html_tags import harmless, html_changes, read_tag, safe_html
 from plumbline.audit.links import (
     HALLUCINATED_CUSTOMER,
@@ -80,7 +80,7 @@ class BlockRewriter:
         result = Rewriting(text)
         if not _SUSPECT.search(text):
             return result
-        if len(text) > MAX_BLOCK_CHARS or open_brackets(text) > MAX_OPEN_BRACKETS:
+        if len(text) > MAX_BLOCK_CHARS or not read_alike(text):
             return self._escape(result, text)
         known = dict(references)
         try:
@@ -97,7 +97,10 @@ class BlockRewriter:
                 return self._escape(result, text)
         except TooComplex:
             return self._escape(result, text)
-        if stray_text(seen) or objects_to(result.text, known, self.stands):
+        # Marked text is not shown as it is: it comes back without its marks, to be read then.
+        marked = STRIPPED_MARK in result.text or SENTINEL_MARK in result.text
+        unread = self.mark and marked
+        if stray_text(seen) or (not unread and objects_to(result.text, known, self.stands)):
             return self._escape(result, text)
         result.decisions.extend(kept)
         result.survey = seen

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import NamedTuple
@@ -11,7 +11,8 @@ from typing import NamedTuple
 from plumbline.audit.addresses import pages
 from plumbline.audit.blocks import SENTINEL_MARK, STRIPPED_MARK
 from plumbline.audit.context import ClassifyContext, NameIndex, fold
-from plumbline.audit.regions import References
+from plumbline.audit.markdown import survey
+from plumbline.audit.regions import References, TooComplex
 from plumbline.audit.sentences import Sentence, without_sentences
 from plumbline.audit.values import Value, ValueSet, values
 from plumbline.sources import Source
@@ -48,8 +49,8 @@ _ORPHANS = (
     # "according to ." and what else is left when a link had no text of its own.
     re.compile(
         r",?[ \t]*\b(?:according to|as (?:described|explained|noted|stated|reported) (?:in|by)"
-        r"|as per|per)(?:[ \t]+(?:the|this|a|an|our|their))?[ \t]*(?=[,.;:!?)]|[ \t]*$)",
-        re.IGNORECASE | re.MULTILINE,
+        r"|as per)(?:[ \t]+(?:the|this|a|an|our|their))?[ \t]*(?=[,.;:!?)]|\s*\Z)",
+        re.IGNORECASE,
     ),
     re.compile(r"[ \t]*\((?:source|sources|see|via|ref)s?:?[ \t]*\)", re.IGNORECASE),
     re.compile(
@@ -87,10 +88,27 @@ def strip_dangling_attributions(content: str) -> str:
     "stripDanglingAttributions".
     """
     for pattern in _NAMED_ORPHANS:
-        content = pattern.sub(_rejoined, content)
+        content = _sub_outside_code(pattern, _rejoined, content)
     for pattern in (*_ORPHANS, _ORPHAN_TITLE):
-        content = pattern.sub("", content)
+        content = _sub_outside_code(pattern, lambda match: "", content)
     return content.replace(STRIPPED_MARK, "")
+
+
+def _sub_outside_code(
+    pattern: re.Pattern[str], replacement: Callable[[re.Match[str]], str], content: str
+) -> str:
+    if not pattern.search(content):
+        return content
+    try:
+        code = survey(content).code_ranges()
+    except TooComplex:
+        return content
+
+    def replaced(match: re.Match[str]) -> str:
+        touches = any(low < match.end() and match.start() < high for low, high in code)
+        return match[0] if touches else replacement(match)
+
+    return pattern.sub(replaced, content)
 
 
 def _rejoined(match: re.Match[str]) -> str:

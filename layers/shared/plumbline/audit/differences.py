@@ -15,7 +15,15 @@ _DELIMITER_ROW = re.compile(
 _FOOTNOTE = re.compile(r"^[ \t]*\[\^[^\]\n]*\]:", re.MULTILINE)
 
 
-def open_brackets(text: str) -> int:
+def read_alike(text: str) -> bool:
+    """Whether renderers can be trusted to see the same blocks, and to see them in time."""
+    # For JavaScript's "." these two end a line, and with it a heading.
+    if "\u2028" in text or "\u2029" in text:
+        return False
+    return _open_brackets(text) <= MAX_OPEN_BRACKETS
+
+
+def _open_brackets(text: str) -> int:
     """How many brackets are open at most: what a link parser's time depends on."""
     if text.count("[") <= MAX_OPEN_BRACKETS:
         return 0

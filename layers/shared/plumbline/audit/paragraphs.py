@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 LONG_PARAGRAPH = 4096
+LINES_TOGETHER = 512
 HELD_HTML = 16 * 1024
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r(?!\Z))")
@@ -86,6 +87,7 @@ class ParagraphSplitter:
     def __init__(self) -> None:
         self._rest = ""
         self._lines: list[str] = []
+        self._joined: list[str] = []
         self._size = 0
         self._open = _Open()
         self._blank = False
@@ -137,7 +139,7 @@ class ParagraphSplitter:
             if line:
                 yield from self._take(line)
         self._rest = ""
-        if self._lines:
+        if self._size:
             yield self._release()
 
     def _take(self, line: str) -> Iterator[Piece]:
@@ -174,11 +176,20 @@ class ParagraphSplitter:
     def _append(self, line: str) -> None:
         self._lines.append(line)
         self._size += len(line)
+        if len(self._lines) >= LINES_TOGETHER:
+            # Short lines take many times their length while they are strings of their own.
+            self._joined.append("".join(self._lines))
+            self._lines.clear()
+
+    def _held(self) -> str:
+        held = "".join((*self._joined, *self._lines))
+        self._joined.clear()
+        self._lines.clear()
+        self._size = 0
+        return held
 
     def _release(self) -> Piece:
-        piece = Piece("".join(self._lines), self._joint, self._fence)
-        self._lines = []
-        self._size = 0
+        piece = Piece(self._held(), self._joint, self._fence)
         self._blank = self._content = self._fence = False
         self._joint = ""
         self._html_size = 0
@@ -187,21 +198,20 @@ class ParagraphSplitter:
 
     def _cut(self) -> Iterator[Piece]:
         """A piece of a long paragraph, if there is a sentence behind which nothing is open."""
-        text = "".join(self._lines) + self._rest
-        self._try_at = max(2 * len(text), LONG_PARAGRAPH)
+        self._try_at = max(2 * (self._size + len(self._rest)), LONG_PARAGRAPH)
         if self._open or self._blank or self._fence:
             return
+        text = self._held() + self._rest
         at = _safe_cut(text, begun=bool(self._joint))
         if at == 0:
+            self._lines.append(text[: len(text) - len(self._rest)])
+            self._size = len(self._lines[0])
             return
         yield Piece(text[:at], self._joint)
-        self._joint = "\n" if "\n" in text[at - 1 : at] or "\r" in text[at - 1 : at] else " "
-        rest = text[at:]
-        self._lines = []
-        self._size = 0
-        self._rest = rest
+        self._joint = "\n" if text[at - 1] in "\r\n" else " "
+        self._rest = text[at:]
         self._content = False
-        self._try_at = len(rest) + LONG_PARAGRAPH
+        self._try_at = len(self._rest) + LONG_PARAGRAPH
 
 
 def _safe_cut(text: str, *, begun: bool) -> int:
