@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Mapping
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
+from urllib.parse import quote, unquote
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from cheroot.wsgi import Server
@@ -134,8 +135,7 @@ class AlgoliaServer:
 
     def _respond(self, request: Request) -> Response:
         try:
-            adapter = _RULES.bind_to_environ(request.environ)
-            endpoint, arguments = adapter.match()
+            endpoint, arguments = _route(request)
             self._check_key(request, endpoint)
             handler: Callable[..., Any] = getattr(self, f"_do_{endpoint}")
             return _json(200, handler(request, **arguments))
@@ -268,6 +268,19 @@ class AlgoliaServer:
 
     def _do_alive(self, request: Request) -> dict[str, Any]:
         return {"message": "server is alive"}
+
+
+def _route(request: Request) -> tuple[str, dict[str, Any]]:
+    """The endpoint and its arguments. The path is matched as it was sent, since an objectID may
+    hold an escaped slash, and its parts are unescaped afterwards.
+    """
+    raw = request.environ.get("REQUEST_URI") or quote(request.path)
+    path = raw.partition("?")[0].replace("%2A", "*")
+    endpoint, found = _RULES.bind("localhost").match(path, method=request.method)
+    arguments = {
+        name: unquote(value) if isinstance(value, str) else value for name, value in found.items()
+    }
+    return str(endpoint), arguments
 
 
 def _json(status: int, payload: Any) -> Response:
