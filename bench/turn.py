@@ -20,6 +20,7 @@ from plumbline.audit.auditor import InlineStreamAuditor
 from plumbline.gate import Admission, Caller
 from plumbline.instance import load_instance
 from plumbline.observability import logger
+from plumbline.policy import AuditPolicy
 from plumbline.sources import Source
 from plumbline.turn.events import Event
 from plumbline.turn.facets import FacetValues
@@ -269,7 +270,7 @@ def _file_000(upstreams: Upstreams) -> Times:
         upstreams.redis.trip()
     upstreams.index.multi_query([{"query": QUESTION}])
     source = Source(n=1, title="Store", content="def create(): ...", source_type="code")
-    auditor = _new_auditor([source], question=QUESTION, known_urls=())
+    auditor = _new_auditor([source], policy=INSTANCE.audit, question=QUESTION, known_urls=())
     for item in upstreams.model.stream(GenerationRequest("", QUESTION, (), (), 0.0)):
         if isinstance(item, TextDelta):
             for _ in auditor.feed(item.text):
@@ -288,11 +289,9 @@ class _NoRepositories:
 
 
 def _new_auditor(
-    sources: Sequence[Source], *, question: str, known_urls: Sequence[str]
+    sources: Sequence[Source], *, policy: AuditPolicy, question: str, known_urls: Sequence[str]
 ) -> InlineStreamAuditor:
-    return InlineStreamAuditor(
-        sources, (), policy=INSTANCE.audit, question=question, known_urls=known_urls
-    )
+    return InlineStreamAuditor(sources, (), policy=policy, question=question, known_urls=known_urls)
 
 
 def _median(rounds: Sequence[Times], figure: Callable[[Times], float]) -> float:

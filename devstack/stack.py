@@ -133,6 +133,7 @@ class Stack:
             "API_KEY_HASHES": key_hash(API_KEY),
             # There may be no network here, and a demo's links are its own.
             "LINK_CHECKS": self._given.get("LINK_CHECKS", "false"),
+            "INSTANCE_RELOAD": "true",
             "POWERTOOLS_SERVICE_NAME": "plumbline",
             "POWERTOOLS_METRICS_NAMESPACE": "Plumbline",
             "POWERTOOLS_METRICS_DISABLED": "true",

@@ -94,7 +94,7 @@ OK = reply(200, b'{"hits":[{"objectID":"a"}]}')
     [
         (reply(400, b'{"message":"bad","status":400}'), SearchRefused, 400),
         (reply(403, b'{"message":"key","status":403}'), SearchRefused, 403),
-        (reply(404, b"<html>no</html>"), SearchRefused, 404),
+        (reply(405, b"<html>no</html>"), SearchRefused, 405),
         (reply(400, b"a message that is no JSON"), SearchUnavailable, None),
         (reply(500, b"oops"), SearchUnavailable, None),
         (reply(301, b"", location="https://elsewhere.example/"), SearchUnavailable, None),
@@ -105,7 +105,7 @@ OK = reply(200, b'{"hits":[{"objectID":"a"}]}')
         (hang, SearchUnavailable, None),
     ],
     ids=[
-        *("400", "403", "404-html", "400-no-json", "500", "redirect"),
+        *("400", "403", "405-html", "400-no-json", "500", "redirect"),
         *("no-json", "array", "empty", "cut", "hang"),
     ],
 )
@@ -117,6 +117,13 @@ def test_a_failure_becomes_ours_and_tells_nothing_of_the_vendor(
         index(server.url, read_timeout=0.2).search({"query": "x"})
     assert caught.value.message == "Search is unavailable; try again later."
     assert getattr(caught.value, "upstream_status", None) == status
+
+
+def test_an_index_that_is_not_there_yet_is_empty(server: Scripted) -> None:
+    server.replies = [reply(404, b'{"message":"Index ix does not exist","status":404}')]
+    shared = index(server.url)
+    assert shared.search({"query": "x"})["hits"] == []
+    assert [a["hits"] for a in shared.multi_query([{"query": "x"}, {"query": "y"}])] == [[], []]
 
 
 def test_a_429_says_how_long_to_wait_and_does_not_sleep(server: Scripted) -> None:

@@ -5,8 +5,6 @@ from __future__ import annotations
 import os
 import shutil
 import socket
-import socketserver
-import threading
 from collections.abc import Iterator
 
 import pytest
@@ -22,6 +20,7 @@ from plumbline.adapters.redis import (
 from plumbline.errors import SessionUnavailable
 from plumbline.gate import SharedReply, TurnMark
 from plumbline.turn.persistence import TurnWrite
+from tests.trip_counter import TripCounter
 
 SESSION = "a" * 32
 
@@ -193,7 +192,7 @@ def test_a_turn_makes_two_round_trips_and_connecting_adds_none_of_its_own(
     server: RedisServer,
 ) -> None:
     """Counted at the socket: a trip is a piece that the client sends after it was answered."""
-    with _Proxy(server.url) as proxy:
+    with TripCounter(server.url) as proxy:
         state = RedisState(connect(proxy.url))
         admit(state, session_id=SESSION, turn=TurnMark("t1", (SESSION,), 60))
         state.finish(write(set_fields={"v": "1"}, increments={"turns": 1}, gap="{}"))
@@ -208,43 +207,3 @@ def _closed_port() -> int:
     with socket.create_server(("127.0.0.1", 0)) as free:
         port: int = free.getsockname()[1]
         return port
-
-
-class _Proxy:
-    """Passes bytes on and counts how often the direction turns from server to client."""
-
-    def __init__(self, url: str) -> None:
-        host, _, port = url.removeprefix("redis://").partition(":")
-        outer = self
-        self.trips = 0
-
-        class Pass(socketserver.BaseRequestHandler):
-            def handle(self) -> None:
-                with socket.create_connection((host, int(port))) as upstream:
-                    back = threading.Thread(target=self._back, args=(upstream,))
-                    back.start()
-                    self._answered = True
-                    while data := self.request.recv(65536):
-                        if self._answered:
-                            outer.trips += 1
-                            self._answered = False
-                        upstream.sendall(data)
-                    upstream.shutdown(socket.SHUT_RDWR)
-                    back.join()
-
-            def _back(self, upstream: socket.socket) -> None:
-                while data := upstream.recv(65536):
-                    self._answered = True
-                    self.request.sendall(data)
-
-        self._server = socketserver.ThreadingTCPServer(("127.0.0.1", 0), Pass)
-        self._server.daemon_threads = True
-        self.url = f"redis://127.0.0.1:{self._server.server_address[1]}"
-
-    def __enter__(self) -> _Proxy:
-        threading.Thread(target=self._server.serve_forever, daemon=True).start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._server.shutdown()
-        self._server.server_close()

@@ -85,7 +85,9 @@ def test_what_a_journal_names_is_in_doubt_until_a_run_ends_well() -> None:
 
 
 @pytest.mark.parametrize(
-    "data", [b"", b"junk", gzip.compress(b"junk"), gzip.compress(b"[]"), gzip.compress(b"{}")[:9]]
+    "data",
+    [b"", b"junk", gzip.compress(b"junk"), gzip.compress(b"[]"), gzip.compress(b"{}")[:9]],
+    ids=["empty", "junk", "zipped-junk", "zipped-list", "cut"],
 )
 def test_a_broken_manifest_is_a_lost_one(data: bytes) -> None:
     bucket = MemoryBucket()

@@ -25,6 +25,7 @@ NOT_DEPLOYED = {
     "algolia_url",
     "gemini_base_url",
     "insights_url",
+    "instance_reload",
 }
 # Read by Lambda itself.
 PLATFORM = {"AWS_LAMBDA_EXEC_WRAPPER"}

@@ -32,6 +32,8 @@ class Settings(BaseModel):
     model_config = ConfigDict(frozen=True, extra="ignore")
 
     instance: str = "default"
+    # Whether an instance file that was written since is read again; for those who edit one.
+    instance_reload: bool = False
     log_level: str = Field(default="INFO", pattern="^(DEBUG|INFO|WARNING|ERROR|CRITICAL)$")
     powertools_service_name: str = "plumbline"
     powertools_metrics_namespace: str = "Plumbline"

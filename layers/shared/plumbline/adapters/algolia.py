@@ -28,6 +28,9 @@ NOT_CONFIGURED = (
     "Search is not configured on the server (ALGOLIA_APP_ID / ALGOLIA_ADMIN_API_KEY are missing)."
 )
 BROWSE_PAGE = 1000
+# What an index answers that nobody has written to. Source: seed 002, "Index settings": a missing
+# index (404) is treated as empty.
+_NOTHING: Mapping[str, Any] = {"hits": [], "nbHits": 0, "nbPages": 0, "page": 0}
 _GZIP_FROM_BYTES = 750
 # A host is listed so often that a 5xx or a timeout is retried on it: the client's own loop goes
 # from host to host and never back.
@@ -60,21 +63,32 @@ class AlgoliaIndex:
         self._path = f"/1/indexes/{quote(index_name, safe='')}"
 
     def search(self, params: Mapping[str, object]) -> dict[str, Any]:
-        """One query; the answer as Algolia gave it."""
-        return self._read(Verb.POST, f"{self._path}/query", params)
+        """One query; the answer as Algolia gave it. An index that is not there yet is empty."""
+        try:
+            return self._read(Verb.POST, f"{self._path}/query", params)
+        except SearchRefused as exc:
+            if exc.upstream_status == 404:
+                return dict(_NOTHING)
+            raise
 
     def multi_query(
         self, requests: Sequence[Mapping[str, object]], *, strategy: str = "none"
     ) -> list[dict[str, Any]]:
         """Several queries of this index in one request, answered in their order.
 
-        With ``stopIfEnoughMatches`` the list ends at the first query that filled its page.
+        With ``stopIfEnoughMatches`` the list ends at the first query that filled its page. An
+        index that is not there yet is empty.
         """
         body = {
             "requests": [{"indexName": self.index_name, **request} for request in requests],
             "strategy": strategy,
         }
-        answer = self._read(Verb.POST, "/1/indexes/*/queries", body)
+        try:
+            answer = self._read(Verb.POST, "/1/indexes/*/queries", body)
+        except SearchRefused as exc:
+            if exc.upstream_status == 404:
+                return [dict(_NOTHING) for _ in requests]
+            raise
         results = answer.get("results")
         if not isinstance(results, list):
             raise SearchUnavailable(UNAVAILABLE)

@@ -14,7 +14,6 @@ from plumbline.turn.brain_output import BrainOutput
 from plumbline.turn.discovery import (
     DiscoveryAnalysis,
     analyze_discovery_state,
-    detect_asked_signal,
     select_discovery_question,
 )
 from plumbline.turn.events import (
@@ -145,9 +144,8 @@ def _discovery(
         state.turn_count + 1,
         (brain.intent if brain and brain.intent else intent) or "technical",
     )
-    asked = detect_asked_signal(result.full_content, analysis.available_fields, instance)
-    if asked is not None:
-        progress.state = add_asked_signal(state, asked)
+    if result.asked_signal is not None:
+        progress.state = add_asked_signal(state, result.asked_signal)
         return None
     return select_discovery_question(analysis, instance, brain)
 

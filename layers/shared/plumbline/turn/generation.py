@@ -119,7 +119,8 @@ class StreamResult:
     """An answer as it was shown. Source: seed 000, StreamResult.
 
     ``full_content`` is the concatenation of the chunks; ``provider`` is the model that wrote it;
-    ``failed_provider`` names the one that gave out before the first paragraph.
+    ``failed_provider`` names the one that gave out before the first paragraph; ``asked_signal`` is
+    the signal that the answer's own last question asks for.
     """
 
     full_content: str
@@ -160,12 +161,14 @@ def stream_maverick_response(
     *,
     preface: str = "",
     debug: bool = False,
+    asked: Callable[[str], str | None] = lambda content: None,
 ) -> Generator[Chunk | AuditTrace, None, StreamResult]:
     """Yield the answer paragraph by paragraph, each audited; return what was shown.
 
     The first model that gets a paragraph out writes the answer, after ``preface``. One that fails
     before is replaced by the next; one that fails after, or passes the deadline, raises
-    ``ModelError`` and what was shown stands. Source: design, section 5; seed 000.
+    ``ModelError`` and what was shown stands. ``asked`` finds the signal that a text asks for.
+    Source: design, section 5; seed 000.
     """
     failed: ModelError | None = None
     failed_name: str | None = None
@@ -182,13 +185,15 @@ def stream_maverick_response(
             count("ModelFailed")
             failed, failed_name = failed or exc, failed_name or model.name
             continue
+        content = "".join(shown.pieces)
         return StreamResult(
-            full_content="".join(shown.pieces),
+            full_content=content,
             auditor=auditor,
             finish=finish,
             provider=model.name,
             detected_sources=tuple(auditor.cited_sources),
             zombie_prevention_triggered=shown.endless,
+            asked_signal=asked(content),
             failed_provider=failed_name,
         )
     raise failed or GenerationInterrupted("There is no language model to answer with.")

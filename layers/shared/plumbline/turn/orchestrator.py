@@ -14,6 +14,7 @@ from plumbline.turn.conclusion import conclude, record_failure
 from plumbline.turn.discovery import (
     DiscoveryAnalysis,
     analyze_discovery_state,
+    detect_asked_signal,
     detect_refusal,
     discovery_instructions,
     generate_dossier_summary,
@@ -150,7 +151,8 @@ def ignite_maverick(
         sources=sources,
         deadline=_deadline(progress),
     )
-    result = yield from _generate(progress, generation, models, extraction, preface)
+    fields = analysis.available_fields
+    result = yield from _generate(progress, generation, models, extraction, preface, fields)
     if result is None:
         return
     yield from extraction.wait()
@@ -221,7 +223,8 @@ def _generate(
     request: GenerationRequest,
     models: Sequence[LanguageModel],
     extraction: BackgroundExtraction,
-    preface: str,
+    preface: str = "",
+    available_fields: Sequence[str] = (),
 ) -> Generator[Event, None, StreamResult | None]:
     """The answer; None after an ``error`` event, when it broke off in the middle."""
     turn, parts = progress.turn, progress.parts
@@ -230,9 +233,15 @@ def _generate(
     answer = stream_maverick_response(
         request,
         models,
-        lambda: parts.new_auditor(request.sources, question=progress.query, known_urls=known_urls),
+        lambda: parts.new_auditor(
+            request.sources,
+            policy=parts.instance.audit,
+            question=progress.query,
+            known_urls=known_urls,
+        ),
         preface=preface,
         debug=turn.request.debug,
+        asked=lambda content: detect_asked_signal(content, available_fields, parts.instance),
     )
     try:
         with turn.timings.step("generation"):
@@ -261,7 +270,7 @@ def _say(progress: TurnProgress, text: str) -> Events:
     request = GenerationRequest("", "", (), (), _deadline(progress))
     extraction = BackgroundExtraction.none(progress)
     models = (fixed_answers.FixedAnswer(text),)
-    result = yield from _generate(progress, request, models, extraction, "")
+    result = yield from _generate(progress, request, models, extraction)
     if result is not None:
         yield from extraction.wait()
         yield from conclude(progress, result, None, None, None)

@@ -11,6 +11,7 @@ from plumbline.gate import Admission
 from plumbline.index.registry import Repository
 from plumbline.instance import Instance
 from plumbline.observability import Timings
+from plumbline.policy import AuditPolicy
 from plumbline.turn.generation import LanguageModel
 from plumbline.turn.persistence import TurnStore
 from plumbline.turn.request import TurnRequest
@@ -33,9 +34,14 @@ class NewAuditor(Protocol):
     """Makes the turn's auditor over its sources."""
 
     def __call__(
-        self, sources: Sequence[Source], *, question: str, known_urls: Sequence[str]
+        self,
+        sources: Sequence[Source],
+        *,
+        policy: AuditPolicy,
+        question: str,
+        known_urls: Sequence[str],
     ) -> InlineStreamAuditor:
-        """An auditor that knows the instance's policy and the customer directory."""
+        """An auditor that keeps the policy and knows the customer directory."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -21,7 +22,9 @@ from plumbline.wiring.upstreams import (
 if TYPE_CHECKING:
     from plumbline.adapters.redis import RedisState
     from plumbline.gate import Admission
+    from plumbline.instance import Instance
     from plumbline.lookups import Lookups
+    from plumbline.policy import AuditPolicy
     from plumbline.routes import SearchFunction
     from plumbline.search.mcp_tools import AskAnswer
     from plumbline.turn.generation import LanguageModel
@@ -42,15 +45,23 @@ def _search(settings: SearchSettings, web: Path) -> SearchFunction:
     from plumbline.turn.parts import TurnInput
     from plumbline.web_page import WebPage
 
-    instance = load_instance(settings.instance)
+    def instance() -> Instance:
+        return load_instance(settings.instance, reload_on_change=settings.instance_reload)
+
     state = shared_state(settings)
-    parts = cache(lambda: _late_turn_parts(settings, state))
+    made = cache(lambda: _late_turn_parts(settings, state))
+
+    def parts() -> TurnParts:
+        return replace(made(), instance=instance())
+
+    # A mistake in the file is told when the function starts, not by the first turn.
+    instance()
 
     return SearchFunction(
         gate=new_gate(settings, turn=settings.turn_rate_limit_per_minute, state=state),
         store=state,
         ignite=lambda turn_id, request_id, request, admission: ignite(
-            TurnInput(turn_id, request_id, request, admission), instance, parts
+            TurnInput(turn_id, request_id, request, admission), instance(), parts
         ),
         lookups=cache(lambda: _late_lookups(settings, parts)),
         page=WebPage(web).respond,
@@ -89,12 +100,16 @@ def _late_turn_parts(settings: SearchSettings, state: RedisState) -> TurnParts:
     )
 
     def new_auditor(
-        sources: Sequence[Source], *, question: str, known_urls: Sequence[str]
+        sources: Sequence[Source],
+        *,
+        policy: AuditPolicy,
+        question: str,
+        known_urls: Sequence[str],
     ) -> InlineStreamAuditor:
         return InlineStreamAuditor(
             sources,
             (),
-            policy=instance.audit,
+            policy=policy,
             question=question,
             known_urls=known_urls,
             customers=customers.urls(),
