@@ -101,6 +101,7 @@ PAYLOADS = (
     "> " * 70 + "[x](https://evil.com)", "*" * 60 + "[x](https://evil.com)" + "*" * 60,
     "text\r```\n\n```\nhttps://evil.com\n```", "```\nx\n```js\n[x](https://evil.com)",
     "~~~ `\nx\n~~~\n[x](//evil.com)",
-    "# <b>\u2028\n    > https://evil.com", "    code\n[x](https://evil.com)", "\t- [x](https://evil.com)", "a\\\n[x](https://evil.com)",
+    "# <b>\u2028\n    > https://evil.com",
+    "    code\n[x](https://evil.com)", "\t- [x](https://evil.com)", "a\\\n[x](https://evil.com)",
 )
 # fmt: on

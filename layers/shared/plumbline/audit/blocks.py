@@ -93,14 +93,14 @@ class BlockRewriter:
                 if changed == result.text:
                     return self._escape(result, text)
                 result.text = changed
+                if self.mark and (STRIPPED_MARK in changed or SENTINEL_MARK in changed):
+                    # Marked text is never shown: it comes back without its marks.
+                    return result
             else:
                 return self._escape(result, text)
         except TooComplex:
             return self._escape(result, text)
-        # Marked text is not shown as it is: it comes back without its marks, to be read then.
-        marked = STRIPPED_MARK in result.text or SENTINEL_MARK in result.text
-        unread = self.mark and marked
-        if stray_text(seen) or (not unread and objects_to(result.text, known, self.stands)):
+        if stray_text(seen) or objects_to(result.text, known, self.stands):
             return self._escape(result, text)
         result.decisions.extend(kept)
         result.survey = seen

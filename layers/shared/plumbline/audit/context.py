@@ -94,6 +94,8 @@ class NameIndex:
 
     def found_in(self, text: str) -> list[str]:
         """The folded names that the text holds as whole words, in order, the longest of each."""
+        if not self._by_first:
+            return []
         # ``Foo's`` is Foo: the fold makes words of both.
         words = _SEPARATORS.sub(" ", text.casefold()).split()
         found: dict[str, None] = {}

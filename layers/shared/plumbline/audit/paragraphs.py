@@ -16,6 +16,7 @@ LINES_TOGETHER = 512
 HELD_HTML = 16 * 1024
 
 _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r(?!\Z))")
+_ANY_LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _FENCE = re.compile(r" {0,3}(?:(`{3,})(?=[^`\r\n]*[\r\n]|[^`\r\n]*\Z)|(~{3,}))")
 _HTML = (
     (
@@ -216,16 +217,12 @@ class ParagraphSplitter:
 
 def _safe_cut(text: str, *, begun: bool) -> int:
     """The end of the last sentence that can stand apart, or 0."""
-    lines = text.splitlines(keepends=True)
-    position, limit = 0, len(text)
-    for index, line in enumerate(lines):
-        if (index or not begun) and not _PLAIN_START.match(line):
-            limit = position
+    limit = len(text)
+    for line in _ANY_LINE.finditer(text):
+        first = line.start() == 0
+        if "|" in line[0] or not (_PLAIN_START.match(line[0]) or (first and begun)):
+            limit = line.start()
             break
-        if "|" in line:
-            limit = position
-            break
-        position += len(line)
     best = position = 0
     while position < limit:
         char = text[position]
