@@ -20,6 +20,7 @@ from algoliasearch.insights.client import InsightsClientSync
 from algoliasearch.insights.config import InsightsConfig
 from algoliasearch.search.client import SearchClientSync
 from algoliasearch.search.config import SearchConfig
+from algoliasearch.search.models.browse_params_object import BrowseParamsObject
 
 from devstack.algolia_server import AlgoliaServer
 
@@ -63,11 +64,19 @@ def record(number: int, **more: object) -> dict[str, Any]:
 
 @pytest.fixture
 def index(server: AlgoliaServer, request: pytest.FixtureRequest) -> str:
-    name = request.node.name[:60]
+    name = str(request.node.name)[:60]
     writer = client(server)
     writer.set_settings(name, SETTINGS)
     writer.save_objects(name, [record(n) for n in range(10)], wait_for_tasks=True)
     return name
+
+
+def stored(writer: SearchClientSync, index: str, object_id: str) -> Any:
+    return writer.get_object(index, object_id)
+
+
+def browsing(parameters: dict[str, Any]) -> BrowseParamsObject:
+    return BrowseParamsObject(**parameters)
 
 
 def ids(response: Any) -> list[str]:
@@ -184,7 +193,7 @@ def test_objects_one_by_one(server: AlgoliaServer, index: str) -> None:
     writer = client(server)
     odd = "id/with space?é"
     writer.add_or_update_object(index, odd, {"entity_name": "odd"})
-    assert writer.get_object(index, odd)["entity_name"] == "odd"
+    assert stored(writer, index, odd)["entity_name"] == "odd"
     writer.partial_update_object(index, odd, {"language": "ruby"})
     answer = writer.get_objects(
         {"requests": [{"indexName": index, "objectID": odd}, {"indexName": index, "objectID": "x"}]}
@@ -192,7 +201,7 @@ def test_objects_one_by_one(server: AlgoliaServer, index: str) -> None:
     assert answer == [{"objectID": odd, "entity_name": "odd", "language": "ruby"}, None]
     writer.delete_object(index, odd)
     saved = writer.save_object(index, {"entity_name": "unnamed"})
-    assert writer.get_object(index, str(saved.object_id))["entity_name"] == "unnamed"
+    assert stored(writer, index, str(saved.object_id))["entity_name"] == "unnamed"
 
 
 def test_settings_delete_by_clear_and_the_list(server: AlgoliaServer, index: str) -> None:
@@ -221,11 +230,13 @@ def test_browse_meets_every_record_once(server: AlgoliaServer, index: str) -> No
         pages.append(len(page.hits))
         seen.extend(ids(page))
 
-    client(server).browse_objects(index, collect, {"hitsPerPage": 4})
+    client(server).browse_objects(index, collect, browsing({"hitsPerPage": 4}))
     assert pages == [4, 4, 2]
     assert sorted(seen) == sorted(f"r{n}" for n in range(10))
     seen.clear()
-    client(server).browse_objects(index, collect, {"filters": "language:go", "hitsPerPage": 2})
+    client(server).browse_objects(
+        index, collect, browsing({"filters": "language:go", "hitsPerPage": 2})
+    )
     assert sorted(seen) == ["r0", "r2", "r4", "r6", "r8"]
 
 
