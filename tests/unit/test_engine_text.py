@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from itertools import pairwise
 from typing import Any
 
 import pytest
@@ -56,7 +57,7 @@ def test_spans_are_ordered_and_inside(text: str, camel_case: bool) -> None:
     words = [word for word in split(text, camel_case=camel_case) if not word.compound]
     assert [word.position for word in words] == list(range(len(words)))
     assert all(0 <= word.start < word.end <= len(text) for word in words)
-    assert all(a.end <= b.start for a, b in zip(words, words[1:], strict=False))
+    assert all(a.end <= b.start for a, b in pairwise(words))
     if not camel_case:
         assert [word.text for word in words] == words_of(text)
 
@@ -144,7 +145,7 @@ def test_snippets_show_the_words_around_the_match() -> None:
 
 def test_retrieved_attributes() -> None:
     engine = engine_of({"a": 1, "b": {"c": 2}, "d": 3}, unretrievableAttributes=["d"])
-    quiet = {"attributesToHighlight": []}
+    quiet: dict[str, object] = {"attributesToHighlight": []}
     assert hit(engine, "", **quiet) == {"objectID": "1", "a": 1, "b": {"c": 2}}
     assert hit(engine, "", attributesToRetrieve=["a"], **quiet) == {"objectID": "1", "a": 1}
     assert hit(engine, "", attributesToRetrieve=["b.c"], **quiet) == {
