@@ -112,6 +112,18 @@ def test_a_claim_that_straddles_two_paragraphs() -> None:
     assert "happy people" in out
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "## Customer Support Options\n\n- 24 hours a day\n- answers in 30 seconds\n",
+        "A Customer Data Platform is 3 times as fast.\n",
+        "Every customer gets 10 GB, and the Team plan gives a brand 50 GB.\n",
+    ],
+)
+def test_a_cue_in_a_things_name_makes_no_customer(text: str) -> None:
+    assert audited(text)[0] == text
+
+
 def test_a_citation_of_the_story_is_a_case_study_link() -> None:
     out, auditor = audited("Lacoste raised conversion by 37% [1].")
     assert out == f"Lacoste raised conversion by 37% [1]({STORY_URL})."

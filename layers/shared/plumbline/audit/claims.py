@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from plumbline.audit.addresses import pages
 from plumbline.audit.blocks import SENTINEL_MARK, STRIPPED_MARK
+from plumbline.audit.company_names import capitalised_names
 from plumbline.audit.context import ClassifyContext, NameIndex, fold
 from plumbline.audit.markdown import survey
 from plumbline.audit.regions import References, TooComplex
@@ -22,29 +23,6 @@ _NEGATION = re.compile(
     r"|(?:do|does|did|is|are|was|were|has|have|had|can|could|would|will|should)n['’]t)\b",
     re.IGNORECASE,
 )
-_NAME = re.compile(
-    r"(?<![\w.@/#-])[A-Z][\w&'’.-]*[\w&](?:\s+(?:&\s+)?(?:of\s+|the\s+)?[A-Z][\w&'’.-]*[\w&])*"
-)
-# Words that a sentence begins with, and words that are capitalised without being names.
-# fmt: off
-_NO_NAMES = frozenset((
-    "a", "an", "the", "this", "that", "these", "those", "it", "its", "they", "their", "there",
-    "we", "our", "you", "your", "he", "she", "his", "her", "i", "in", "on", "at", "for", "from",
-    "to", "of", "by", "with", "as", "after", "before", "during", "since", "until", "while",
-    "when", "where", "what", "which", "who", "why", "how", "if", "then", "so", "and", "or",
-    "but", "also", "however", "moreover", "additionally", "furthermore", "according", "based",
-    "using", "with", "within", "without", "over", "under", "about", "across", "all", "any",
-    "each", "every", "some", "many", "most", "more", "other", "another", "both", "either",
-    "such", "same", "new", "note", "see", "read", "here", "january", "february", "march",
-    "april", "may", "june", "july", "august", "september", "october", "november", "december",
-    "monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday", "english",
-    "yes", "no", "first", "second", "third", "finally", "overall", "similarly", "meanwhile",
-    "today", "now", "customer", "customers", "company", "companies", "case", "study", "studies",
-    "source", "sources", "example", "api", "ai", "url", "http", "https", "json", "sql", "html",
-    "css", "aws", "sdk", "cli", "ui", "ux",
-))
-# fmt: on
-
 _ORPHANS = (
     # "according to ." and what else is left when a link had no text of its own.
     re.compile(
@@ -190,8 +168,11 @@ class ClaimChecker:
         """The sources that name a company."""
         return [s for s in self.ctx.sources if f" {folded} " in self.texts[s.n]]
 
-    def customers(self, sentence: str) -> Iterator[str]:
-        """The customers that a sentence names: the directory's, and with a cue any name."""
+    def customers(self, sentence: str, *, cued: bool = True) -> Iterator[str]:
+        """The customers that a sentence names: the directory's, and with a cue any name.
+
+        Without ``cued`` only the directory's: in a heading every word may have a capital.
+        """
         known = False
         for name in self.directory.found_in(sentence):
             # A name that is a word too ("Target", "gap") counts only as a name.
@@ -200,19 +181,13 @@ class ClaimChecker:
             if match is None or match[0][:1].isupper() or not match[0][:1].isalpha():
                 known = True
                 yield name
-        if known or self.cue is None or not self.cue.search(sentence):
+        if known or not cued or self.cue is None or not self.cue.search(sentence):
             return
-        for match in _NAME.finditer(sentence):
-            words = match[0].split()
-            while words and fold(words[0]) in _NO_NAMES:
-                words.pop(0)
-            name = re.sub(r"['’]s\Z", "", " ".join(words))
-            if name and not self._ordinary(name):
-                yield name
+        yield from (name for name in capitalised_names(sentence) if not self._ordinary(name))
 
     def _ordinary(self, name: str) -> bool:
         folded = fold(name)
-        if folded in _NO_NAMES or folded in self.no_customers or len(folded) < 2:
+        if folded in self.no_customers:
             return True
         if any(folded.startswith(f"{other} ") for other in self.no_customers):
             return True
@@ -252,7 +227,7 @@ def validate_customer_claim(
     names = list(dict.fromkeys(checker.customers(sentence)))
     if not names and lender.text and (lender.heading or _REFERS_BACK.match(sentence)):
         metrics = [value for value in metrics if value.unit or value.scaled]
-        names = list(dict.fromkeys(checker.customers(lender.text)))
+        names = list(dict.fromkeys(checker.customers(lender.text, cued=not lender.heading)))
         targets |= pages(lender.urls)
     if not names or not metrics or _is_readers(names, metrics, checker.question):
         return ClaimVerdict(True)
@@ -311,7 +286,7 @@ def remove_customer_claims(
         shown = sentence.visible(code=False)
         verdict = validate_customer_claim(shown, checker, urls=sentence.urls, lender=lender)
         heading = len(shown) <= 80 and not shown.endswith((".", "!", "?"))
-        if any(True for _ in checker.customers(shown)):
+        if any(True for _ in checker.customers(shown, cued=not heading)):
             lender = Lender(shown, tuple(sentence.urls), heading)
         elif not lender.heading:
             lender = NO_LENDER
