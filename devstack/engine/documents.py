@@ -182,7 +182,7 @@ def build(
     document = Document(
         number=number,
         object_id=object_id,
-        body=zlib.compress(body.encode("utf-8", "surrogatepass"), 1),
+        body=zlib.compress(body.encode(), 1),
         words=words,
         places=places,
         bounds=tuple(bounds),

@@ -287,8 +287,9 @@ class Engine:
 
 
 def _checked_name(name: str) -> str:
-    if not name or len(name.encode()) > MAX_NAME or any(ord(c) < 32 for c in name):
-        raise BadRequest(f"Invalid index name: 1 to {MAX_NAME} bytes without control characters")
+    # A lone surrogate and a control character are not printable.
+    if not name or not name.isprintable() or len(name.encode()) > MAX_NAME:
+        raise BadRequest(f"Invalid index name: 1 to {MAX_NAME} printable bytes")
     return name
 
 

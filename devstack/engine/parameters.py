@@ -73,7 +73,7 @@ def resolve(body: Mapping[str, Any], settings: Settings) -> SearchParameters:
     inherited = {name: value for name, value in settings.given.items() if name in BOTH}
     values = {**inherited, **given}
     query = values.get("query", "")
-    if len(query.encode("utf-8", "surrogatepass")) > MAX_QUERY_BYTES:
+    if len(query.encode()) > MAX_QUERY_BYTES:
         raise BadRequest(f"The query is too long, max allowed is {MAX_QUERY_BYTES} bytes")
     return SearchParameters(
         query=query,

@@ -8,9 +8,11 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from devstack.engine.errors import BadRequest
+from devstack.engine.schema import well_formed
 
 # Source: facts, "Semantics": 10 KB a record on the smallest plan, which file 002 assumes.
 MAX_RECORD_BYTES = 10_000
+MAX_DEPTH = 50
 ACTIONS = frozenset(
     [
         "addObject",
@@ -50,7 +52,7 @@ def resolve_batch(
         if action != "deleteObject" and record is None:
             continue
         if record is not None:
-            check_size(record, object_id, position)
+            record = checked(record, object_id, position)
             dropped = False
         state.pop(object_id, None)
         state[object_id] = record
@@ -76,7 +78,7 @@ def _object_id(body: Record, action: str, position: int) -> str:
         value = str(value)
     if not isinstance(value, str) or not value:
         raise BadRequest(f"objectID is missing or invalid at position {position}")
-    return value
+    return str(well_formed(value))
 
 
 def _after(action: str, known: Record | None, body: Record) -> Record | None:
@@ -126,7 +128,7 @@ def _operate(record: Record, name: str, operation: Record) -> None:
     record[name] = items
 
 
-_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":")).encode
+_encode = json.JSONEncoder(ensure_ascii=False, separators=(",", ":"), allow_nan=False).encode
 
 
 def encoded(record: Mapping[str, Any]) -> str:
@@ -134,19 +136,43 @@ def encoded(record: Mapping[str, Any]) -> str:
     return _encode(record)
 
 
-def check_size(record: Record, object_id: str, position: int) -> None:
-    """Refuses a record over 10 KB. The batch that holds it is refused whole."""
+def checked(record: Record, object_id: str, position: int) -> Record:
+    """The record with its objectID and without lone surrogates.
+
+    Refuses one over 10 KB or nested too deeply; the batch that holds it is refused whole.
+    """
+    if _depth(record) > MAX_DEPTH:
+        raise BadRequest(f"Record at the position {position} is nested too deeply")
     record["objectID"] = object_id
     try:
-        size = len(encoded(record).encode("utf-8", "surrogatepass"))
-    except RecursionError as exc:
-        raise BadRequest(f"Record at the position {position} is nested too deeply") from exc
+        text = encoded(record)
+    except ValueError as exc:
+        raise BadRequest(f"Record at the position {position} has a number out of range") from exc
+    try:
+        size = len(text.encode())
+    except UnicodeEncodeError:
+        record = well_formed(record)
+        size = len(encoded(record).encode())
     if size > MAX_RECORD_BYTES:
         raise BadRequest(
             f"Record is too big: the record at the position {position} objectID={object_id} "
             f"has {size} bytes, the limit is {MAX_RECORD_BYTES}. "
             "Have a look at https://www.algolia.com/doc/guides/sending-and-managing-data/"
         )
+    return record
+
+
+def _depth(record: Record) -> int:
+    depth, level = 0, [value for value in record.values() if isinstance(value, dict | list)]
+    while level and depth <= MAX_DEPTH:
+        depth += 1
+        level = [
+            inner
+            for value in level
+            for inner in (value.values() if isinstance(value, dict) else value)
+            if isinstance(inner, dict | list)
+        ]
+    return depth
 
 
 def object_requests(value: Any) -> Sequence[Mapping[str, Any]]:

@@ -173,9 +173,19 @@ def check_all(
     return result
 
 
+def well_formed(value: Any) -> Any:
+    """The value without lone surrogates, which JSON can spell and UTF-8 cannot."""
+    text = json.dumps(value, ensure_ascii=False)
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return json.loads(text.encode("utf-8", "replace"))
+    return value
+
+
 def expand_params_string(body: Mapping[str, Any]) -> dict[str, Any]:
     """A body with its URL-encoded ``params`` string spread out: the older wire form."""
-    values = {name: value for name, value in body.items() if name != "params"}
+    values = {name: value for name, value in well_formed(body).items() if name != "params"}
     encoded = body.get("params")
     if encoded is None:
         return values

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from devstack.engine.errors import BadRequest
-from devstack.engine.schema import SETTINGS, check_all
+from devstack.engine.schema import SETTINGS, check_all, well_formed
 
 CRITERIA = ("typo", "geo", "words", "filters", "proximity", "attribute", "exact", "custom")
 # What GET settings answers for an index whose settings were never written.
@@ -82,7 +82,7 @@ class Settings:
     @classmethod
     def of(cls, given: Mapping[str, Any]) -> Settings:
         """Settings from what was written. ``BadRequest`` for a name or a value unknown."""
-        checked = check_all(given, SETTINGS, "setting")
+        checked = check_all(well_formed(given), SETTINGS, "setting")
         criteria, keys = _ranking(checked)
         searchable = checked.get("searchableAttributes")
         return cls(

@@ -182,3 +182,24 @@ def test_an_old_snapshot_keeps_its_answers() -> None:
     assert found(engine, "word") == []
     assert [one.object_id for one in old.documents.values()] == ["1"]
     assert browse(old, {"query": "word"})["nbHits"] == 1
+
+
+def test_what_json_can_spell_and_utf_8_cannot(tmp_path: Path) -> None:
+    engine = Engine(tmp_path)
+    engine.batch(
+        "i", [{"action": "addObject", "body": {"objectID": "\ud800", "\udfff": "a\ud800"}}]
+    )
+    assert found(engine) == ["?"]
+    with pytest.raises(BadRequest, match="out of range"):
+        add(engine, {"objectID": "1", "n": float("nan")})
+    deep: list[Any] = []
+    for _ in range(60):
+        deep = [deep]
+    with pytest.raises(BadRequest, match="nested too deeply"):
+        add(engine, {"objectID": "1", "deep": deep})
+    with pytest.raises(BadRequest, match="index name"):
+        add(engine, {"objectID": "1"}, index="a\ud800")
+    engine.close()
+    again = Engine(tmp_path)
+    assert found(again) == ["?"]
+    again.close()
