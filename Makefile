@@ -36,6 +36,9 @@ bench: $(VENV)/.dev ## measure; writes build/bench.json
 eval: $(VENV)/.dev ## grade on real data; writes build/eval.json (PLUMBLINE_DATA, REPOS)
 	$(BIN)/python -m evals
 
+verify-cloud: $(VENV)/.dev ## entity boosts on a real Algolia application
+	$(BIN)/python -m evals.verify_cloud
+
 fuzz: $(VENV)/.dev ## the auditor's fuzzer at length
 	PLUMBLINE_FUZZ=200000 $(BIN)/pytest -q tests/unit -k fuzz
 
@@ -72,4 +75,4 @@ $(VENV)/.dev: requirements/dev.txt $(VENV)/.ready
 
 -include build.mk
 
-.PHONY: help setup demo dev test check bench eval fuzz format lock clean
+.PHONY: help setup demo dev test check bench eval verify-cloud fuzz format lock clean

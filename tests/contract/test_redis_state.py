@@ -13,13 +13,12 @@ import redis
 from devstack.redis_server import RedisServer
 from plumbline.adapters.redis import (
     BREAKER_FAILURES,
-    TELEMETRY_TURNS,
     RedisState,
     connect,
 )
 from plumbline.errors import SessionUnavailable
 from plumbline.gate import SharedReply, TurnMark
-from plumbline.turn.persistence import TurnWrite
+from plumbline.turn.persistence import TELEMETRY_TURNS, TurnWrite
 from tests.trip_counter import TripCounter
 
 SESSION = "a" * 32

@@ -146,6 +146,15 @@ def test_a_declined_handoff_is_cleared_and_not_made_again(shop: Stack) -> None:
     assert not named(ask(shop, words, session_id=session), "handoff_proposal")
 
 
+@pytest.mark.parametrize("words", ["no thanks", "No, not now."])
+def test_a_no_to_a_proposal_is_no_question(shop: Stack, words: str) -> None:
+    events = ask(shop, "Walk me through migrating and deploying the cart step by step")
+    refused = ask(shop, words, session_id=events[0].data["session_id"])
+    assert only(refused, "final")["content"].startswith("All right, we stay here.")
+    assert only(refused, "final")["searches"] == 0
+    assert only(refused, "turn_snapshot")["pending_handoff"] is None
+
+
 def test_what_is_not_there_is_said_with_what_is_nearest(shop: Stack) -> None:
     events = ask(shop, "add_item cart", language="rust")
     final = only(events, "final")

@@ -18,10 +18,9 @@ from redis.retry import Retry
 
 from plumbline.errors import SessionUnavailable
 from plumbline.gate import SharedReply, TurnMark
-from plumbline.turn.persistence import StoredTurn, TurnWrite
+from plumbline.turn.persistence import TELEMETRY_TURNS, StoredTurn, TurnWrite
 
 TURN_TTL_SECONDS = 3600
-TELEMETRY_TURNS = 50
 GAPS_KEPT = 1000
 GAP_TTL_SECONDS = 30 * 86_400
 BREAKER_FAILURES = 5

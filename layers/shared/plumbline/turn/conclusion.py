@@ -14,6 +14,7 @@ from plumbline.turn.brain_output import BrainOutput
 from plumbline.turn.discovery import (
     DiscoveryAnalysis,
     analyze_discovery_state,
+    discovery_event,
     select_discovery_question,
 )
 from plumbline.turn.events import (
@@ -135,7 +136,7 @@ def record_failure(progress: TurnProgress, error: ErrorEvent) -> Iterator[Event]
 def _discovery(
     progress: TurnProgress, result: StreamResult, brain: BrainOutput | None, intent: str | None
 ) -> DiscoveryEvent | None:
-    """The question to show; a question that the answer itself put is not put again."""
+    """The question to show with its chips; one that the answer itself put gets only the chips."""
     state, instance = progress.state, progress.parts.instance
     analysis: DiscoveryAnalysis = analyze_discovery_state(
         state,
@@ -145,8 +146,7 @@ def _discovery(
         (brain.intent if brain and brain.intent else intent) or "technical",
     )
     if result.asked_signal is not None:
-        progress.state = add_asked_signal(state, result.asked_signal)
-        return None
+        return discovery_event(result.asked_signal, instance)
     return select_discovery_question(analysis, instance, brain)
 
 

@@ -21,11 +21,11 @@ _YES = re.compile(
     r"|connect me|sounds good|that would be great|i'd like that|of course|absolutely)"
     r"(?:[,!. ]+(?:please|thanks|thank you|do|go ahead|connect me))*[.! ]*"
 )
-_NO = re.compile(
+_NO_WORDS = (
     r"(?:no|no thanks|no thank you|nope|nah|not now|not yet|maybe later|later|i'd rather not"
-    r"|don't|please don't|no need|not interested|stay with you)"
-    r"(?:[,!. ]+(?:thanks|thank you|please))*[.! ]*"
+    r"|don't|please don't|no need|not interested|stay with you|thanks|thank you|please)"
 )
+_NO = re.compile(rf"(?!thanks|thank you|please[,!. ]*$){_NO_WORDS}(?:[,!. ]+{_NO_WORDS})*[.! ]*")
 
 
 @dataclass(frozen=True, slots=True)

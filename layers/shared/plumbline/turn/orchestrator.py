@@ -15,10 +15,8 @@ from plumbline.turn.discovery import (
     DiscoveryAnalysis,
     analyze_discovery_state,
     detect_asked_signal,
-    detect_refusal,
     discovery_instructions,
     generate_dossier_summary,
-    record_refusal,
     select_discovery_question,
 )
 from plumbline.turn.events import ErrorEvent, Event, PipelineStep, Pulse, SourcesEvent
@@ -30,8 +28,8 @@ from plumbline.turn.generation import (
     StreamResult,
     stream_maverick_response,
 )
-from plumbline.turn.handoff import accept_handoff, decline_handoff, detect_consent
-from plumbline.turn.needs_context import needs_context
+from plumbline.turn.handoff import accept_handoff, detect_consent
+from plumbline.turn.needs_context import needs_context, with_previous_question
 from plumbline.turn.parts import TurnInput, TurnParts
 from plumbline.turn.personas import (
     guard_intent,
@@ -41,9 +39,9 @@ from plumbline.turn.personas import (
 )
 from plumbline.turn.progress import TurnProgress
 from plumbline.turn.prompts import build_maverick_prompt_with_persona
-from plumbline.turn.pushback import apply_pushback, deny_signals, detect_pushback
 from plumbline.turn.retrieval import RetrievalOptions, RetrievalResult, orchestrate_retrieval
 from plumbline.turn.session import get_session_state, is_first_turn, reset_session_state
+from plumbline.turn.session_talk import settle_session
 
 Events = Generator[Event, None, None]
 
@@ -102,9 +100,9 @@ def ignite_maverick(
         progress.before, request.history, consent=request.consent, trigger=request.trigger
     ):
         progress.state = reset_session_state(progress.state)
-    fixed = _settle_session(progress)
-    if not query:
-        yield from _say(progress, fixed or fixed_answers.no_question())
+    reply = settle_session(progress)
+    if not query or reply.is_all:
+        yield from _say(progress, reply.text or fixed_answers.no_question())
         return
 
     intent = guard_intent(query, None, instance=instance)
@@ -120,7 +118,8 @@ def ignite_maverick(
         yield from extraction.wait()
         analysis = _analyze(progress, query, intent)
 
-    retrieval = yield from _retrieve(progress, query, extraction, follow_up=follow_up)
+    context = history if follow_up else ()
+    retrieval = yield from _retrieve(progress, query, extraction, context)
     if retrieval is None:
         return
     yield from extraction.poll()
@@ -159,42 +158,31 @@ def ignite_maverick(
     yield from conclude(progress, result, retrieval, extraction.brain, intent)
 
 
-def _settle_session(progress: TurnProgress) -> str:
-    """Take in what the reader says about the session itself; what to say if that is all."""
-    request, instance = progress.turn.request, progress.parts.instance
-    state = progress.state
-    said = ""
-    declined = request.consent is False
-    if state.pending_handoff and request.consent is None:
-        declined = detect_consent(request.query) is False
-    if declined:
-        state = decline_handoff(state)
-        said = fixed_answers.declined()
-    if request.deny:
-        state = deny_signals(state, request.deny)
-        said = fixed_answers.noted(request.deny, instance)
-    # The contradicted value goes before anything can be merged with it.
-    state = apply_pushback(state, detect_pushback(request.query, state, instance=instance))
-    if detect_refusal(request.query, instance):
-        state = record_refusal(state)
-    progress.state = state
-    return said
-
-
 def _retrieve(
-    progress: TurnProgress, query: str, extraction: BackgroundExtraction, *, follow_up: bool
+    progress: TurnProgress,
+    query: str,
+    extraction: BackgroundExtraction,
+    context: Sequence[Message],
 ) -> Generator[Event, None, RetrievalResult | None]:
-    """The turn's one search; None after an ``error`` event, since nothing is told from memory."""
+    """The turn's one search; None after an ``error`` event, since nothing is told from memory.
+
+    ``context`` is what a question that cannot stand alone was asked in, else empty: the extractor
+    made it whole, or else its last rung takes the words of the question before it.
+    """
     turn, parts = progress.turn, progress.parts
     yield PipelineStep("retrieval", "started", turn.timings.elapsed())
     brain = extraction.brain
+    made_whole = brain is not None and not brain.failed
+    keyword_query = brain.keyword_query if brain and made_whole else None
+    if context and not made_whole:
+        keyword_query = with_previous_question(query, context)
     try:
         with turn.timings.step("retrieval"):
             result = orchestrate_retrieval(
                 RetrievalOptions(
                     query=query,
-                    search_query=brain.search_query if brain and follow_up else None,
-                    keyword_query=brain.keyword_query if brain else None,
+                    search_query=brain.search_query if brain and context else None,
+                    keyword_query=keyword_query,
                     filters=brain.filters if brain else {},
                     entities=brain.entities if brain else (),
                     repository=_repository(progress),

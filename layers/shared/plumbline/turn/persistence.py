@@ -6,6 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Protocol
 
+# A session's telemetry keeps its newest turns. Source: seed 000, persistSessionTelemetry.
+TELEMETRY_TURNS = 50
+
 
 @dataclass(frozen=True, slots=True)
 class TurnWrite:

@@ -12,11 +12,11 @@ from dataclasses import dataclass
 from datetime import datetime
 from typing import Literal
 
+from plumbline.turn.persistence import TELEMETRY_TURNS
 from plumbline.turn.phrases import plain_words
 from plumbline.turn.retrieval import RetrievalResult
 from plumbline.turn.session import PendingHandoff, SessionState
 
-TELEMETRY_TURNS = 50
 _MAX_QUESTION_CHARS = 500
 
 GapReason = Literal["nothing_found", "uncertain"]
