@@ -18,7 +18,7 @@ from pathlib import Path
 import redis
 
 SLOTS = 16384
-_READY_SECONDS = 15
+_READY_SECONDS = 60
 
 
 class RedisServer:
@@ -61,7 +61,11 @@ class RedisServer:
             stderr=subprocess.DEVNULL,
         )
         url = f"redis://127.0.0.1:{port}"
-        _form_cluster(url)
+        try:
+            _form_cluster(url)
+        except BaseException:
+            self.stop()
+            raise
         return url
 
     def _start_fake(self) -> str:

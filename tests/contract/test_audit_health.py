@@ -11,7 +11,8 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import pytest
 
-from plumbline.audit.health import AuditResult, ContentAuditor, is_public
+from plumbline.audit.health import AuditResult, ContentAuditor
+from plumbline.index.public_hosts import is_public
 from plumbline.policy import AuditPolicy
 
 POLICY = AuditPolicy(brand="Acme", allowed_hosts=("ok.example", "other.example"))

@@ -5,7 +5,6 @@ from __future__ import annotations
 import pytest
 
 from plumbline.audit.auditor import InlineStreamAuditor
-from plumbline.audit.blocks import SENTINEL_MARK, STRIPPED_MARK
 from plumbline.audit.claims import (
     ClaimChecker,
     strip_dangling_attributions,
@@ -13,6 +12,7 @@ from plumbline.audit.claims import (
     validate_customer_claim,
 )
 from plumbline.audit.context import ClassifyContext
+from plumbline.audit.decisions import SENTINEL_MARK, STRIPPED_MARK
 from plumbline.audit.leaks import strip_prompt_instruction_leaks
 from plumbline.policy import AuditPolicy
 from plumbline.sources import Source

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from plumbline.audit.addresses import pages
-from plumbline.audit.blocks import STRIPPED_MARK, BlockRewriter
+from plumbline.audit.blocks import BlockRewriter
 from plumbline.audit.claims import (
     NO_LENDER,
     ClaimChecker,
@@ -18,6 +18,7 @@ from plumbline.audit.claims import (
     strip_hallucinated_customer_sentences,
 )
 from plumbline.audit.context import ClassifyContext
+from plumbline.audit.decisions import STRIPPED_MARK
 from plumbline.audit.leaks import leak_pattern, strip_prompt_instruction_leaks
 from plumbline.audit.links import (
     LinkDecision,

@@ -24,21 +24,16 @@ from plumbline.audit.bare_addresses import (
     schemeless,
 )
 from plumbline.audit.context import ClassifyContext
+from plumbline.audit.decisions import SENTINEL_MARK, STRIPPED_MARK, apply_decision
 from plumbline.audit.differences import read_alike, stray_text
-from plumbline.audit.html_tags import harmless, html_changes, read_tag, safe_html
+from plumbline.audit.html_tags import harmless, html_anchors_to_markdown, read_tag, safe_html
 from plumbline.audit.links import (
-    HALLUCINATED_CUSTOMER,
     LinkDecision,
     classify_link,
 )
 from plumbline.audit.markdown import Edit, apply_edits, code_span, edit_region, fenced, survey
 from plumbline.audit.regions import Definition, References, Region, Span, Survey, TooComplex
 from plumbline.audit.second_reading import objects_to
-
-STRIPPED_MARK = "\ue0c6"
-"""Behind the text of a link that lost its address, until its attribution is looked at."""
-SENTINEL_MARK = "\ue0c5"
-"""Behind the text of a link to a made-up customer: its sentence goes."""
 
 MAX_PASSES = 8
 MAX_BLOCK_CHARS = 64 * 1024
@@ -176,7 +171,7 @@ class BlockRewriter:
         if safe_html(raw) and not bare:
             return
         starts = [match.start(2) for match in _TAG_IN_TEXT.finditer(raw)]
-        changes = list(html_changes(raw, starts, "&lt;"))
+        changes = list(html_anchors_to_markdown(raw, starts, "&lt;"))
         result.html_removed += len(changes)
         rewritten = apply_edits(raw, ((c.start, c.end, c.replacement) for c in changes))
         if bare or "](" in rewritten:
@@ -204,7 +199,7 @@ class BlockRewriter:
                     yield from edit_region(region, span.start, span.end, code_span(text))
         starts = [span.start for span in region.spans if span.kind == "html"]
         if starts:
-            for change in html_changes(region.content, starts, "\\<"):
+            for change in html_anchors_to_markdown(region.content, starts, "\\<"):
                 result.html_removed += not change.image
                 yield from edit_region(region, change.start, change.end, change.replacement)
         free = region.free_text()
@@ -223,26 +218,7 @@ class BlockRewriter:
     ) -> Iterator[Edit]:
         label = region.content[span.label_start : span.label_end]
         decision = judge(_EMPHASIS.sub("", label), span.href)
-        if decision.action == "strip":
-            before = region.content[span.start - 1 : span.start]
-            if label.startswith("^"):
-                yield from edit_region(region, span.start, span.start, "\\")
-                return
-            if decision.reason == "relative_address" and (before.isalnum() or before in "_)]"):
-                # ``handlers[0](event)`` is code that lost its quotes, not a link.
-                yield from edit_region(region, span.start, span.start, "\\")
-                return
-            yield from edit_region(region, span.start, span.label_start, "")
-            sentinel = decision.reason == HALLUCINATED_CUSTOMER
-            mark = "" if not self.mark else SENTINEL_MARK if sentinel else STRIPPED_MARK
-            yield from edit_region(region, span.label_end, span.end, mark)
-        elif decision.action == "replace":
-            url = decision.replacement or span.href
-            title = f' "{span.title}"' if span.title and '"' not in span.title else ""
-            if decision.new_label:
-                yield from edit_region(region, span.label_start, span.label_end, decision.new_label)
-            if decision.replacement:
-                yield from edit_region(region, span.label_end, span.end, f"](<{url}>{title})")
+        yield from apply_decision(region, span, decision, mark=self.mark)
 
     def _image_edits(
         self,

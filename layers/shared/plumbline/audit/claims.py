@@ -9,9 +9,9 @@ from functools import cached_property
 from typing import NamedTuple
 
 from plumbline.audit.addresses import pages
-from plumbline.audit.blocks import SENTINEL_MARK, STRIPPED_MARK
 from plumbline.audit.company_names import capitalised_names
 from plumbline.audit.context import ClassifyContext, NameIndex, fold
+from plumbline.audit.decisions import SENTINEL_MARK, STRIPPED_MARK
 from plumbline.audit.markdown import survey
 from plumbline.audit.regions import References, TooComplex
 from plumbline.audit.sentences import Sentence, without_sentences

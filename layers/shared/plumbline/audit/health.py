@@ -7,7 +7,6 @@ that is public, and over the very connection whose address was checked.
 from __future__ import annotations
 
 import http.client
-import ipaddress
 import socket
 import ssl
 import time
@@ -17,14 +16,13 @@ from threading import Lock, Thread
 from urllib.parse import urljoin, urlsplit
 
 from plumbline.audit.addresses import Address, host_matches, read_address
+from plumbline.index.public_hosts import Resolve, is_public, resolve
 from plumbline.policy import AuditPolicy
 
 MAX_LINKS = 12
 LINK_SECONDS = 2.0
 ALL_SECONDS = 4.0
 MAX_REDIRECTS = 4
-
-Resolve = Callable[[str, int], Sequence[str]]
 
 _DEAD = frozenset((404, 410))
 _NO_HEAD = frozenset((405, 501))
@@ -41,26 +39,6 @@ class AuditResult:
     unknown: Mapping[str, str] = field(default_factory=dict)
 
 
-def resolve_host(host: str, port: int) -> Sequence[str]:
-    """The host's IP addresses, or ``OSError``."""
-    found = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)
-    return list(dict.fromkeys(str(entry[4][0]) for entry in found))
-
-
-def is_public(ip: str) -> bool:
-    """Whether an IP address is one of the open internet; a mapped IPv4 counts as itself."""
-    address = ipaddress.ip_address(ip.partition("%")[0])
-    if isinstance(address, ipaddress.IPv6Address):
-        inner = address.ipv4_mapped or address.sixtofour
-        if inner is None and address.teredo is not None:
-            inner = address.teredo[1]
-        if inner is not None:
-            address = inner
-        elif address in ipaddress.ip_network("64:ff9b::/96"):
-            address = ipaddress.IPv4Address(int(address) & 0xFFFFFFFF)
-    return address.is_global and not address.is_multicast
-
-
 class ContentAuditor:
     """HEAD checks of kept links. Source: seed 000, "ContentAuditor"."""
 
@@ -68,7 +46,7 @@ class ContentAuditor:
         self,
         policy: AuditPolicy,
         *,
-        resolve: Resolve = resolve_host,
+        resolve: Resolve = resolve,
         public: Callable[[str], bool] = is_public,
         tls: ssl.SSLContext | None = None,
     ) -> None:

@@ -116,12 +116,12 @@ class Change:
     image: bool = False
 
 
-def html_changes(text: str, starts: list[int], escape: str) -> Iterator[Change]:
+def html_anchors_to_markdown(text: str, starts: list[int], escape: str) -> Iterator[Change]:
     """What to change so that only harmless HTML is left.
 
     ``starts`` are the positions of each ``<`` that a renderer reads as HTML; ``escape`` is what a
     ``<`` becomes that belongs to no element of HTML. Anchors become Markdown links and images
-    Markdown images, to be judged as such. Source: seed 000, "htmlAnchorsToMarkdown".
+    Markdown images, to be judged as such. Source: seed 000, htmlAnchorsToMarkdown.
     """
     position = 0
     positions = frozenset(starts)
