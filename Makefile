@@ -11,7 +11,7 @@ FORMAT ?= text
 .DEFAULT_GOAL := help
 
 help: ## list the targets
-	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-10s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / {printf "  make %-13s %s\n", $$1, $$2}' $(MAKEFILE_LIST)
 
 setup: $(VENV)/.ready ## make the environment in .venv
 
@@ -21,10 +21,10 @@ demo: setup ## index a repository and ask a question (REPO=, ASK=)
 dev: setup ## keep the embedded stack up (PORT=)
 	@$(BIN)/plumbline dev --port $(PORT)
 
-test: $(VENV)/.dev $(TEST_TOOLS) ## run every test
+test: $(VENV)/.dev build/.node build/.specs ## run every test
 	$(BIN)/pytest -q -n 2 --dist worksteal
 
-check: $(VENV)/.dev $(CHECK_TOOLS) ## format, lint, types, import directions, template
+check: $(VENV)/.dev ## format, lint, types, import directions, template
 	$(BIN)/ruff format --check .
 	$(BIN)/ruff check .
 	$(BIN)/mypy
@@ -39,8 +39,8 @@ eval: $(VENV)/.dev ## grade on real data; writes build/eval.json (PLUMBLINE_DATA
 verify-cloud: $(VENV)/.dev ## entity boosts on a real Algolia application
 	$(BIN)/python -m evals.verify_cloud
 
-fuzz: $(VENV)/.dev ## the auditor's fuzzer at length
-	PLUMBLINE_FUZZ=200000 $(BIN)/pytest -q tests/unit -k fuzz
+fuzz: $(VENV)/.dev build/.node build/.specs ## the auditor's fuzzer at length
+	PLUMBLINE_FUZZ=200000 $(BIN)/pytest -q tests/unit/audit_safety -k fuzz
 
 format: $(VENV)/.dev ## rewrite in the house style
 	$(BIN)/ruff format .
@@ -71,6 +71,24 @@ $(VENV)/.ready: requirements/devstack.txt pyproject.toml | $(BIN)/python
 $(VENV)/.dev: requirements/dev.txt $(VENV)/.ready
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --only-binary :all: \
 	  --require-hashes -r requirements/dev.txt
+	@touch $@
+
+# A second and a third Markdown renderer, for the auditor's tests. Without npm those tests skip by
+# name; in CI they must not.
+build/.node: package.json package-lock.json
+	@mkdir -p build
+	@if command -v npm >/dev/null; then npm ci --silent; \
+	  elif [ -n "$$CI" ]; then echo "npm is missing in CI"; exit 1; \
+	  else echo "No npm here: the auditor's tests with JavaScript renderers are skipped."; fi
+	@touch $@
+
+# The package's source archive holds the GFM specification; its wheel does not.
+build/.specs: | $(VENV)/.dev
+	@mkdir -p build/specs
+	@$(BIN)/python -m pip download --quiet --disable-pip-version-check --no-deps --no-binary :all: \
+	  -d build/specs marko==2.2.4 >build/specs/log 2>&1 || true
+	@test -f build/specs/marko-2.2.4.tar.gz || [ -z "$$CI" ] \
+	  || { echo "The GFM specification could not be fetched:"; cat build/specs/log; exit 1; }
 	@touch $@
 
 -include build.mk
