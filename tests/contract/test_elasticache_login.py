@@ -10,6 +10,7 @@ from urllib.parse import parse_qs
 import pytest
 from botocore.credentials import Credentials
 from developer_toolkit_elasticache import generate_iam_auth_token
+
 from plumbline.adapters.elasticache import IamCredentials, sign_login
 from plumbline.errors import SettingsError
 
