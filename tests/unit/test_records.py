@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-from dataclasses import replace
 from typing import get_args
 
 import pytest
@@ -130,8 +129,8 @@ def test_ordinals_hold_across_files_given_apart_or_together() -> None:
 
 
 def test_names_that_are_equal_once_capped_do_not_share_an_id() -> None:
-    long = replace(ENTITY, name="n" * 600)
-    first, second = documents(long, replace(long, name="n" * 700))
+    long = ENTITY._replace(name="n" * 600)
+    first, second = documents(long, long._replace(name="n" * 700))
     assert first["entity_name"] == second["entity_name"]
     assert first["objectID"] != second["objectID"]
 
@@ -141,7 +140,7 @@ def test_names_that_are_equal_once_capped_do_not_share_an_id() -> None:
     [("class", 3), ("function", 2), ("terraform_block", 2), ("doc_section", 1), ("import", 0)],
 )
 def test_rank_weight(entity_type: EntityType, weight: int) -> None:
-    [record] = documents(replace(ENTITY, entity_type=entity_type))
+    [record] = documents(ENTITY._replace(entity_type=entity_type))
     assert record["rank_weight"] == weight
     assert entity_type in get_args(EntityType)
 
@@ -151,8 +150,7 @@ def test_rank_weight(entity_type: EntityType, weight: int) -> None:
 )
 def test_text_fields_hold_500_characters(field: str) -> None:
     long = "é" * 800
-    entity = replace(
-        ENTITY,
+    entity = ENTITY._replace(
         name=long,
         qualified_name=f"K.{long}",
         signature=long,
@@ -189,18 +187,18 @@ def test_text_fields_hold_500_characters(field: str) -> None:
     ],
 )
 def test_content(signature: str, body: str, content: str) -> None:
-    [record] = documents(replace(ENTITY, signature=signature, body=body))
+    [record] = documents(ENTITY._replace(signature=signature, body=body))
     assert record["content"] == content
 
 
 @pytest.mark.parametrize(("start", "end", "lines"), [(3, 4, 2), (3, 3, 1), (3, 1, 1)])
 def test_lines_of_code_are_never_below_one(start: int, end: int, lines: int) -> None:
-    [record] = documents(replace(ENTITY, line_start=start, line_end=end))
+    [record] = documents(ENTITY._replace(line_start=start, line_end=end))
     assert record["lines_of_code"] == lines
 
 
 def test_a_method_is_found_by_both_names() -> None:
-    method = replace(ENTITY, name="m", qualified_name="K.m", kind_label="Python method")
+    method = ENTITY._replace(name="m", qualified_name="K.m", kind_label="Python method")
     [record] = documents(method)
     assert record["entity_name"] == "m"
     assert record["qualified_name"] == "K.m"
@@ -313,8 +311,7 @@ def test_then_the_fields_beside_seed_002s_go_and_its_own_stay() -> None:
 def test_no_record_of_ours_can_be_refused_for_its_size(
     text: str, body: str, parameters: list[str], path: list[str]
 ) -> None:
-    entity = replace(
-        ENTITY,
+    entity = ENTITY._replace(
         name=text,
         qualified_name=text,
         doc=text,
@@ -331,7 +328,7 @@ def test_no_record_of_ours_can_be_refused_for_its_size(
 
 
 def test_a_hash_ignores_the_commit_and_the_address_alone() -> None:
-    [record] = documents(replace(ENTITY, doc="Does."))
+    [record] = documents(ENTITY._replace(doc="Does."))
     expected = content_hash(record)
     assert (
         content_hash({**record, "commit_sha": "other", "repository_url": "https://x"}) == expected
@@ -347,8 +344,7 @@ def test_a_hash_ignores_the_commit_and_the_address_alone() -> None:
     st.lists(st.text(st.sampled_from('\x01"😀a'), max_size=40), max_size=30),
 )
 def test_what_is_called_small_is_small(text: str, body: str, parameters: list[str]) -> None:
-    entity = replace(
-        ENTITY,
+    entity = ENTITY._replace(
         name=text,
         qualified_name=f"K.{text}",
         doc=text,

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
-from typing import Literal
+from dataclasses import dataclass
+from types import MappingProxyType
+from typing import Literal, NamedTuple
 
 EntityType = Literal["function", "class", "import", "doc_section", "terraform_block"]
 
@@ -24,8 +25,7 @@ class ParseTimeout(Exception):
     """The file's time budget ran out. It never leaves ``parse_file``."""
 
 
-@dataclass(frozen=True, slots=True)
-class Entity:
+class Entity(NamedTuple):
     """One thing a reader could ask for.
 
     ``name`` is the bare name, ``qualified_name`` is ``Class.name`` for a method. ``kind_label`` is
@@ -45,7 +45,7 @@ class Entity:
     doc: str = ""
     parameters: Sequence[str] = ()
     return_type: str | None = None
-    extra: Mapping[str, object] = field(default_factory=dict)
+    extra: Mapping[str, object] = MappingProxyType({})
 
 
 @dataclass(frozen=True, slots=True)

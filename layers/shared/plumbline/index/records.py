@@ -6,6 +6,7 @@ import hashlib
 import json
 from collections.abc import Sequence
 
+from plumbline.index.collector import collector_paused
 from plumbline.index.entities import MAX_BODY_CHARS, MAX_BODY_LINES, Entity, ParsedFile, clip_body
 from plumbline.index.languages import is_test
 
@@ -77,6 +78,7 @@ def fit_record(record: Record) -> Record:
     return record
 
 
+@collector_paused()
 def build_documents(
     parsed: Sequence[ParsedFile] | ParsedFile,
     *,

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Sequence
 
 from tree_sitter import Node
 
@@ -30,7 +30,6 @@ _PARENTHESIS = ord("(")
 _OPENING, _CLOSING = "([{<", ")]}>"
 
 
-@dataclass(slots=True)
 class Definition:
     """What is known of a definition: hooks may change any of it before it becomes an entity.
 
@@ -41,24 +40,31 @@ class Definition:
     decorator or a keyword. None means "read it from the node"; ``signature`` replaces the text.
     """
 
-    kind: str
-    node: Node
-    value: Node
-    captures: dict[str, list[Node]]
-    name: str
-    start: int
-    end: int
-    row: int
+    # On the class, so that only what a hook changes is written: most definitions need none of it.
     owner: str = ""
     member: bool = False
-    signature_start: int = -1
     parameters: tuple[str, ...] | None = None
     result: str | None = None
     body: Node | None = None
-    parents: list[str] = field(default_factory=list)
+    parents: Sequence[str] = ()
     doc: str = ""
     scope: str = ""
     signature: str = ""
+
+    def __init__(
+        self,
+        kind: str,
+        node: Node,
+        value: Node,
+        captures: dict[str, list[Node]],
+        name: str,
+        start: int,
+        end: int,
+        row: int,
+    ) -> None:
+        self.kind, self.node, self.value, self.captures = kind, node, value, captures
+        self.name, self.start, self.end, self.row = name, start, end, row
+        self.signature_start = start
 
 
 def text_of(source: bytes, node: Node, limit: int = _MAX_TEXT_BYTES) -> str:

@@ -117,7 +117,8 @@ def _keep_line(line: str, kept: list[str]) -> bool:
                 return True
         elif _TAG.match(line):
             return False
-    if _DIRECTIVE.match(line):
+    # Directives begin in small letters but for these: most lines of prose need no pattern.
+    if not (line[0].isupper() and line[0] not in "CMN") and _DIRECTIVE.match(line):
         return True
     kept.append(line)
     return line[-1] not in ".!?" and "</summary>" not in line

@@ -8,6 +8,7 @@ import time
 from collections.abc import Collection
 
 from plumbline.index import languages
+from plumbline.index.collector import collector_paused
 from plumbline.index.entities import ParsedFile, ParseTimeout
 from plumbline.index.parsing.markdown import parse_markdown
 from plumbline.index.parsing.notebook import InvalidNotebook, parse_notebook
@@ -46,7 +47,8 @@ def parse_file(
         reason = refusal(path, language, data)
         if reason:
             return ParsedFile(path, language, (), reason)
-        return _parse(path, language, data, deadline, allowed_hosts)
+        with collector_paused():
+            return _parse(path, language, data, deadline, allowed_hosts)
     except InvalidNotebook as error:
         return ParsedFile(path, language, (), f"syntax error: {error}")
     except ParseTimeout:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from pathlib import PurePosixPath
 
 from plumbline.index.entities import Entity, one_line
@@ -77,7 +77,7 @@ def parse_notebook(
             extra = {"cell": cell.number}
             if problem and not reason:
                 reason = f"{problem} in cell {cell.number}"
-        entities += [replace(entity, extra={**entity.extra, **extra}) for entity in found]
+        entities += [entity._replace(extra={**entity.extra, **extra}) for entity in found]
     return language, entities, reason
 
 

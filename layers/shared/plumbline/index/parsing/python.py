@@ -9,11 +9,22 @@ import time
 import warnings
 from collections.abc import Iterator, Sequence
 
-from plumbline.index.entities import Entity, ParseTimeout, clip_body, first_sentence, one_line
+from plumbline.index.entities import (
+    MAX_BODY_LINES,
+    Entity,
+    ParseTimeout,
+    clip_body,
+    one_line,
+)
 from plumbline.index.parsing.lines import split_lines
+from plumbline.index.parsing.python_syntax import (
+    Located,
+    PythonDefinition,
+    docstring_sentence,
+    header_parts,
+    nested_statements,
+)
 
-_Definition = ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef
-_Located = ast.expr | ast.arg | ast.keyword | ast.stmt
 _Scope = tuple[str, bool]  # qualified name with its dot, and whether it is a class
 
 _COMMENT = re.compile(r"#[^\n]*")
@@ -102,8 +113,12 @@ class _Reader:
                 kind = type(statement)
                 if kind in _SIMPLE:
                     continue
+                if isinstance(statement, (ast.Assign, ast.AnnAssign)):
+                    if isinstance(statement.value, ast.Lambda):
+                        found.extend(self._named_lambda(statement, statement.value, scope))
+                    continue
                 self._tick()
-                if isinstance(statement, _Definition):
+                if isinstance(statement, PythonDefinition):
                     entity = self._definition(statement, scope)
                     found.append(entity)
                     inner = (f"{entity.qualified_name}.", kind is ast.ClassDef)
@@ -111,11 +126,8 @@ class _Reader:
                     break
                 if isinstance(statement, (ast.Import, ast.ImportFrom)):
                     found.append(self._import(statement))
-                elif isinstance(statement, (ast.Assign, ast.AnnAssign)):
-                    if isinstance(statement.value, ast.Lambda):
-                        found.extend(self._named_lambda(statement, statement.value, scope))
                 else:
-                    nested = _nested_statements(statement)
+                    nested = nested_statements(statement)
                     if nested:
                         stack.append((iter(nested), scope))
                         break
@@ -128,37 +140,43 @@ class _Reader:
         if self._seen % _CHECK_EVERY == 0 and time.monotonic() > self._deadline:
             raise ParseTimeout
 
-    def _definition(self, node: _Definition, scope: _Scope) -> Entity:
+    def _definition(self, node: PythonDefinition, scope: _Scope) -> Entity:
         prefix, in_class = scope
-        first_line = min((node.lineno, *(item.lineno for item in node.decorator_list)))
+        first_line = node.lineno
+        if node.decorator_list:
+            first_line = min(first_line, *(item.lineno for item in node.decorator_list))
         last_line = node.end_lineno or node.lineno
-        is_class = isinstance(node, ast.ClassDef)
-        kind = "class" if is_class else "method" if in_class else "function"
-        returns = None if isinstance(node, ast.ClassDef) else node.returns
-        parameters = (
-            [self._source(base) for base in node.bases]
-            if isinstance(node, ast.ClassDef)
-            else self._parameters(node.args)
-        )
+        if isinstance(node, ast.ClassDef):
+            kind, returns = "class", None
+            parameters = [self._source(base) for base in node.bases]
+        else:
+            kind, returns = "method" if in_class else "function", node.returns
+            parameters = self._parameters(node.args)
         return Entity(
-            entity_type="class" if is_class else "function",
-            name=node.name,
-            qualified_name=prefix + node.name,
-            kind_label=f"Python {kind}",
-            line_start=self._number(first_line),
-            line_end=self._number(last_line),
-            signature=self._signature(node),
-            body=self._body(first_line, last_line),
-            doc=_doc(node),
-            parameters=parameters,
-            return_type=self._source(returns) if returns else None,
+            "class" if kind == "class" else "function",
+            node.name,
+            prefix + node.name,
+            f"Python {kind}",
+            self._numbers[first_line - 1],
+            self._numbers[last_line - 1],
+            self._signature(node),
+            self._body(first_line, last_line),
+            docstring_sentence(node),
+            parameters,
+            self._source(returns) if returns else None,
         )
 
     def _import(self, node: ast.Import | ast.ImportFrom) -> Entity:
+        names = ", ".join(
+            f"{alias.name} as {alias.asname}" if alias.asname else alias.name
+            for alias in node.names
+        )
         if isinstance(node, ast.Import):
             name = ", ".join(alias.name for alias in node.names)
+            signature = f"import {names}"
         else:
             name = "." * node.level + (node.module or "")
+            signature = f"from {name} import {names}"
         return Entity(
             entity_type="import",
             name=name,
@@ -166,7 +184,7 @@ class _Reader:
             kind_label="Python import",
             line_start=self._number(node.lineno),
             line_end=self._number(node.end_lineno or node.lineno),
-            signature=ast.unparse(node),
+            signature=signature,
         )
 
     def _named_lambda(
@@ -188,16 +206,14 @@ class _Reader:
                 )
 
     def _parameters(self, arguments: ast.arguments) -> list[str]:
-        positional = [*arguments.posonlyargs, *arguments.args]
-        defaults: list[ast.expr | None] = [None] * (len(positional) - len(arguments.defaults))
-        defaults += arguments.defaults
-        found = [self._parameter(*pair) for pair in zip(positional, defaults, strict=True)]
+        positional = arguments.posonlyargs + arguments.args
+        plain = len(positional) - len(arguments.defaults)
+        found = [self._source(argument) for argument in positional[:plain]]
+        found += map(self._parameter, positional[plain:], arguments.defaults)
         if arguments.vararg:
             found.append("*" + self._source(arguments.vararg))
-        found += [
-            self._parameter(*pair)
-            for pair in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
-        ]
+        if arguments.kwonlyargs:
+            found += map(self._parameter, arguments.kwonlyargs, arguments.kw_defaults)
         if arguments.kwarg:
             found.append("**" + self._source(arguments.kwarg))
         return found
@@ -213,23 +229,28 @@ class _Reader:
         equals = " = " if argument.annotation else "="
         return f"{self._source(argument)}{equals}{self._source(default)}"
 
-    def _signature(self, node: _Definition) -> str:
+    def _signature(self, node: PythonDefinition) -> str:
         """The header on one line: as written if it is on one, else joined from its parts."""
-        end = (node.lineno, node.col_offset)
-        for part in _header_parts(node):
-            end = max(end, (part.end_lineno or 0, part.end_col_offset or 0))
-        if end[0] == node.lineno:
-            head, colon, _ = _COMMENT.sub("", self._cut(*end)).partition(":")
-            if colon:
-                return one_line(self._cut(node.lineno, node.col_offset, end[1]) + head + colon)
+        line, column = node.lineno, node.col_offset
+        for part in header_parts(node):
+            if part.end_lineno != line:
+                return self._joined_signature(node)
+            if part.end_col_offset is not None and part.end_col_offset > column:
+                column = part.end_col_offset
+        rest = self._cut(line, column)
+        if "#" in rest:
+            rest = _COMMENT.sub("", rest)
+        head, colon, _ = rest.partition(":")
+        if colon:
+            return one_line(self._cut(line, node.col_offset, column) + head + colon)
         return self._joined_signature(node)
 
-    def _joined_signature(self, node: _Definition) -> str:
+    def _joined_signature(self, node: PythonDefinition) -> str:
         type_params = list(getattr(node, "type_params", ()))
         generics = ", ".join(map(self._source, type_params))
         name = f"{node.name}[{generics}]" if generics else node.name
         if isinstance(node, ast.ClassDef):
-            parts = [self._source(item) for item in _header_parts(node) if item not in type_params]
+            parts = [self._source(item) for item in header_parts(node) if item not in type_params]
             return f"class {name}({', '.join(parts)}):" if parts else f"class {name}:"
         keyword = "async def" if isinstance(node, ast.AsyncFunctionDef) else "def"
         returns = f" -> {self._source(node.returns)}" if node.returns else ""
@@ -245,13 +266,15 @@ class _Reader:
         return ", ".join(parts)
 
     def _body(self, first_line: int, last_line: int) -> str:
-        lines = self._lines[first_line - 1 : min(last_line, first_line + 80)]
+        # One line more than a body may have, so that it is known to be cut.
+        lines = self._lines[first_line - 1 : min(last_line, first_line + MAX_BODY_LINES)]
+        text = "\n".join(lines)
         indent = lines[0][: len(lines[0]) - len(lines[0].lstrip())]
         if indent:
-            lines = [line.removeprefix(indent) for line in lines]
-        return clip_body("\n".join(lines))
+            text = text.removeprefix(indent).replace("\n" + indent, "\n")
+        return clip_body(text)
 
-    def _source(self, node: _Located) -> str:
+    def _source(self, node: Located) -> str:
         """A piece as written; rebuilt when it spans lines, so that comments stay out."""
         if node.lineno == node.end_lineno:
             return self._cut(node.lineno, node.col_offset, node.end_col_offset)
@@ -265,41 +288,3 @@ class _Reader:
 
     def _number(self, line: int) -> int:
         return self._numbers[line - 1]
-
-
-def _header_parts(node: _Definition) -> Iterator[_Located]:
-    yield from getattr(node, "type_params", ())
-    if isinstance(node, ast.ClassDef):
-        yield from node.bases
-        yield from node.keywords
-        return
-    arguments = node.args
-    yield from arguments.posonlyargs
-    yield from arguments.args
-    yield from arguments.kwonlyargs
-    yield from arguments.defaults
-    for optional in (arguments.vararg, arguments.kwarg, node.returns, *arguments.kw_defaults):
-        if optional is not None:
-            yield optional
-
-
-def _nested_statements(statement: ast.stmt) -> list[ast.stmt]:
-    if isinstance(statement, ast.Match):
-        return [inner for case in statement.cases for inner in case.body]
-    body = getattr(statement, "body", None)
-    if not isinstance(body, list):
-        return []
-    nested = list(body)
-    for handler in getattr(statement, "handlers", ()):
-        nested += handler.body
-    nested += getattr(statement, "orelse", ())
-    nested += getattr(statement, "finalbody", ())
-    return nested
-
-
-def _doc(node: _Definition) -> str:
-    first = node.body[0] if node.body else None
-    if isinstance(first, ast.Expr) and isinstance(first.value, ast.Constant):
-        value = first.value.value
-        return first_sentence(value) if isinstance(value, str) else ""
-    return ""

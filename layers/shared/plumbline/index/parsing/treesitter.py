@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import time
 
-from tree_sitter import Node, Parser, QueryCursor, Tree
+from tree_sitter import Node, QueryCursor
 
 from plumbline.index.entities import (
     MAX_BODY_CHARS,
@@ -16,6 +16,7 @@ from plumbline.index.entities import (
     one_line,
 )
 from plumbline.index.parsing import terraform
+from plumbline.index.parsing.bounded_parse import parse_until
 from plumbline.index.parsing.definitions import (
     Definition,
     parameters_of,
@@ -68,35 +69,10 @@ def parse_source(language: str, source: bytes, *, deadline: float) -> list[Entit
     prepare = grammar.spec.prepare
     text = prepare(source) if prepare else source
     # Some scanners take NUL for the end of the text, over and over.
-    tree = _parse(grammar, text.replace(b"\0", b" "), deadline)
+    tree = parse_until(grammar, text.replace(b"\0", b" "), deadline)
     if language == "terraform":
         return terraform.entities(tree.root_node, source, deadline=deadline)
     return _Collector(grammar, source, deadline).entities(tree.root_node)
-
-
-def _parse(grammar: LoadedGrammar, source: bytes, deadline: float) -> Tree:
-    views: list[memoryview] = []
-
-    def read(offset: int, _point: object) -> memoryview | None:
-        if offset >= len(source):
-            return None
-        views.append(memoryview(source)[offset:])
-        return views[-1]
-
-    # Only the form that reads through a callback can be cancelled. It never lets go of what the
-    # callback returned: a view that is released afterwards costs bytes, a slice the whole file.
-    parser = Parser(grammar.language)
-    try:
-        return parser.parse(
-            read,
-            encoding="utf8",
-            progress_callback=lambda _offset, _error: time.monotonic() > deadline,
-        )
-    except ValueError as exc:
-        raise ParseTimeout("parsing took longer than the file's budget") from exc
-    finally:
-        for view in views:
-            view.release()
 
 
 class _Collector:
@@ -124,7 +100,7 @@ class _Collector:
             if kind == "lead":
                 self._follow(captures["lead"][0], start, -minus_end)
                 continue
-            if (start, -minus_end) in taken:
+            if (start, minus_end) in taken:
                 continue
             definition = self._read(kind, captures, start, -minus_end)
             if definition is None:
@@ -134,7 +110,7 @@ class _Collector:
                 continue
             seen.add(key)
             if definition.value is not definition.node:
-                taken.add((definition.value.start_byte, definition.value.end_byte))
+                taken.add((definition.value.start_byte, -definition.value.end_byte))
             self._place(definition)
         return self._entities
 
@@ -153,7 +129,7 @@ class _Collector:
             if size > _QUERY_BYTES:
                 cursor.set_byte_range(begin, begin + _QUERY_BYTES)
             for index, captures in cursor.matches(root):
-                nodes = captures.get("def") or captures["lead"]
+                nodes = captures["def"] if "def" in captures else captures["lead"]
                 start, end = nodes[0].start_byte, nodes[-1].end_byte
                 matches.append((start, -end, index, len(matches), captures))
         matches.sort()
@@ -224,59 +200,67 @@ class _Collector:
         entity_type: EntityType = "class"
         parameters: tuple[str, ...] = definition.parameters or ()
         result = definition.result
-        doc = ""
-        end = definition.end
+        doc = text = ""
+        body = None
+        start = self._widen(definition)
         if kind == "import":
             entity_type = "import"
-        elif kind in _FUNCTIONS:
-            entity_type = "function"
-            if definition.parameters is None:
-                parameters = parameters_of(source, value.child_by_field_name("parameters"))
-            if result is None:
-                for field in spec.results:
-                    returned = value.child_by_field_name(field)
-                    if returned is not None:
-                        result = one_line(text_of(source, returned)).lstrip(":-> ")
-                        break
-        elif not parameters:
-            parents = definition.parents
-            if spec.parents and not parents:
-                for child in value.named_children:
-                    if child.type in spec.parents:
-                        parents += parents_of(text_of(source, child))
-            parameters = tuple(parents)
-        body = None
-        if kind != "import":
+        else:
+            if kind in _FUNCTIONS:
+                entity_type = "function"
+                if definition.parameters is None:
+                    parameters = parameters_of(source, value.child_by_field_name("parameters"))
+                if result is None:
+                    result = self._result(value)
+            elif not parameters:
+                parameters = self._parents(definition)
             body = definition.body or value.child_by_field_name("body")
-        start = self._widen(definition)
-        if entity_type != "import":
-            comment = comment_before(source, definition.start, spec.comments)
+            comment = comment_before(source, start, spec.comments)
             if not comment and start != definition.signature_start:
                 comment = comment_before(source, definition.signature_start, spec.comments)
-            doc = definition.doc or describe(comment)
+            doc = definition.doc or (describe(comment) if comment else "")
+            text = self._text(start, definition.end)
         signature = definition.signature or signature_of(
             source,
             definition.signature_start,
-            body.start_byte if body is not None else end,
+            definition.end if body is None else body.start_byte,
             spec.attribute,
             spec.comments,
         )
-        last = definition.node.end_point
+        first = definition.row + 1
+        row, column = definition.node.end_point
+        last = row + 1 if column else row
+        # By position: names cost a third more, and there is one of these for each definition.
         self._entities.append(
             Entity(
-                entity_type=entity_type,
-                name=name,
-                qualified_name=qualified,
-                kind_label=f"{spec.label} {kind}",
-                line_start=definition.row + 1,
-                line_end=max(last[0] + (last[1] > 0), definition.row + 1),
-                signature=signature,
-                body="" if entity_type == "import" else self._text(start, end),
-                doc=doc,
-                parameters=parameters,
-                return_type=result,
+                entity_type,
+                name,
+                qualified,
+                f"{spec.label} {kind}",
+                first,
+                last if last > first else first,
+                signature,
+                text,
+                doc,
+                parameters,
+                result,
             )
         )
+
+    def _result(self, value: Node) -> str | None:
+        for field in self._spec.results:
+            returned = value.child_by_field_name(field)
+            if returned is not None:
+                return one_line(text_of(self._source, returned)).lstrip(":-> ")
+        return None
+
+    def _parents(self, definition: Definition) -> tuple[str, ...]:
+        parents = list(definition.parents)
+        if self._spec.parents and not parents:
+            for child in definition.value.named_children:
+                if child.type in self._spec.parents:
+                    parents += parents_of(text_of(self._source, child))
+        return tuple(parents)
 
     def _text(self, start: int, end: int) -> str:
         """The body's text, moved left by what its first line is indented."""
