@@ -104,17 +104,15 @@ def search_code(
     chosen = None if repository in (None, "") else _chosen(repository, repositories)
     built = build_query(words)
     params: dict[str, object] = {
-        "query": built.query or words,
         "hitsPerPage": limit,
         "page": page,
         "filters": search_filters(chosen.number if chosen else None, language, entity_type),
         **QUERY_PARAMETERS,
+        **built.parameters(),
         "attributesToRetrieve": RETRIEVED,
         # Nothing of the highlighted copy is shown, and it doubles the answer.
         "attributesToHighlight": [],
     }
-    if built.optional_words:
-        params["optionalWords"] = list(built.optional_words)
     answer = index.search(params)
     return SearchCodeResult(
         query=words,
