@@ -7,60 +7,35 @@ the official client leave a host alone for five minutes.
 
 from __future__ import annotations
 
-import json
+import socket
 import threading
-import zlib
 from collections import deque
 from collections.abc import Callable, Iterable, Mapping
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
-from urllib.parse import quote, unquote
 from wsgiref.types import StartResponse, WSGIEnvironment
 
 from cheroot.wsgi import Server
 from werkzeug.exceptions import HTTPException
-from werkzeug.routing import Map, Rule
 from werkzeug.wrappers import Request, Response
 
+from devstack.algolia_wire import (
+    MAX_BODY,
+    json_object,
+    json_response,
+    json_value,
+    query_number,
+    route,
+    timestamp,
+    updated,
+)
 from devstack.engine.browse import browse
 from devstack.engine.engine import Engine
-from devstack.engine.errors import BadRequest, EngineError, Forbidden, TooLarge
+from devstack.engine.errors import BadRequest, EngineError, Forbidden
 
-MAX_BODY = 64 * 1024 * 1024
 KEPT_EVENTS = 1000
 READ, WRITE = "search", "admin"
 
-_RULES = Map(
-    [
-        Rule("/1/indexes", endpoint="list", methods=["GET"]),
-        Rule("/1/indexes/*/queries", endpoint="queries", methods=["POST"]),
-        Rule("/1/indexes/*/objects", endpoint="objects", methods=["POST"]),
-        Rule("/1/indexes/*/batch", endpoint="multi_batch", methods=["POST"]),
-        Rule("/1/indexes/<name>/query", endpoint="query", methods=["POST"]),
-        Rule("/1/indexes/<name>/browse", endpoint="browse", methods=["POST", "GET"]),
-        Rule("/1/indexes/<name>/batch", endpoint="batch", methods=["POST"]),
-        Rule("/1/indexes/<name>/settings", endpoint="settings", methods=["GET"]),
-        Rule("/1/indexes/<name>/settings", endpoint="set_settings", methods=["PUT"]),
-        Rule("/1/indexes/<name>/task/<int(max=9223372036854775807):task>", endpoint="task"),
-        Rule("/1/indexes/<name>/deleteByQuery", endpoint="delete_by", methods=["POST"]),
-        Rule("/1/indexes/<name>/clear", endpoint="clear", methods=["POST"]),
-        Rule("/1/indexes/<name>/operation", endpoint="operation", methods=["POST"]),
-        Rule("/1/indexes/<name>/facets/<facet>/query", endpoint="facet", methods=["POST"]),
-        Rule("/1/indexes/<name>/rules/batch", endpoint="extras", methods=["POST"]),
-        Rule("/1/indexes/<name>/synonyms/batch", endpoint="extras", methods=["POST"]),
-        Rule("/1/indexes/<name>/<object_id>/partial", endpoint="partial", methods=["POST"]),
-        Rule("/1/indexes/<name>/<object_id>", endpoint="object", methods=["GET"]),
-        Rule("/1/indexes/<name>/<object_id>", endpoint="put_object", methods=["PUT"]),
-        Rule("/1/indexes/<name>/<object_id>", endpoint="delete_object", methods=["DELETE"]),
-        Rule("/1/indexes/<name>", endpoint="save_object", methods=["POST"]),
-        Rule("/1/indexes/<name>", endpoint="delete_index", methods=["DELETE"]),
-        Rule("/1/events", endpoint="events", methods=["POST"]),
-        Rule("/1/isalive", endpoint="alive", methods=["GET"]),
-    ],
-    strict_slashes=False,
-    merge_slashes=False,
-)
 _OPEN_TO_SEARCH_KEYS = frozenset(
     ["queries", "objects", "query", "facet", "object", "events", "list", "settings"]
 )
@@ -108,6 +83,11 @@ class AlgoliaServer:
 
     def start(self) -> None:
         """Binds and serves in the background; raises ``OSError`` if the port is taken."""
+        host, port = self._server.bind_addr[:2]
+        if port:
+            # The server leaves a socket open when it cannot bind: find out before it tries.
+            with socket.create_server((host, port)):
+                pass
         self._server.prepare()
         self._thread = threading.Thread(target=self._server.serve, name="algolia", daemon=True)
         self._thread.start()
@@ -135,18 +115,18 @@ class AlgoliaServer:
 
     def _respond(self, request: Request) -> Response:
         try:
-            endpoint, arguments = _route(request)
+            endpoint, arguments = route(request)
             self._check_key(request, endpoint)
             handler: Callable[..., Any] = getattr(self, f"_do_{endpoint}")
-            return _json(200, handler(request, **arguments))
+            return json_response(200, handler(request, **arguments))
         except EngineError as error:
-            return _json(error.status, {"message": error.message, "status": error.status})
+            return json_response(error.status, {"message": error.message, "status": error.status})
         except HTTPException as error:
             status = error.code or 404
             message = "Path not supported by this API" if status == 404 else "Method not allowed"
-            return _json(status, {"message": message, "status": status})
+            return json_response(status, {"message": message, "status": status})
         except RecursionError:
-            return _json(400, {"message": "The body is nested too deeply", "status": 400})
+            return json_response(400, {"message": "The body is nested too deeply", "status": 400})
 
     def _check_key(self, request: Request, endpoint: str) -> None:
         app_id = request.headers.get("x-algolia-application-id") or request.args.get(
@@ -163,57 +143,57 @@ class AlgoliaServer:
 
     def _do_list(self, request: Request) -> dict[str, Any]:
         items = self.engine.list_indices()
-        page, size = _number(request, "page", 0), _number(request, "hitsPerPage", 100)
+        page, size = query_number(request, "page", 0), query_number(request, "hitsPerPage", 100)
         shown = items[page * size : (page + 1) * size] if size else items
         return {"items": shown, "nbPages": -(-len(items) // size) if size else 1}
 
     def _do_query(self, request: Request, name: str) -> dict[str, Any]:
-        return self.engine.search(name, _body(request))
+        return self.engine.search(name, json_object(request))
 
     def _do_queries(self, request: Request) -> dict[str, Any]:
-        body = _body(request)
+        body = json_object(request)
         strategy = body.get("strategy", "none")
         return {"results": self.engine.multi_search(body.get("requests"), str(strategy))}
 
     def _do_objects(self, request: Request) -> dict[str, Any]:
-        return {"results": self.engine.get_objects(_body(request).get("requests"))}
+        return {"results": self.engine.get_objects(json_object(request).get("requests"))}
 
     def _do_facet(self, request: Request, name: str, facet: str) -> dict[str, Any]:
-        return self.engine.facet_values(name, facet, _body(request))
+        return self.engine.facet_values(name, facet, json_object(request))
 
     def _do_browse(self, request: Request, name: str) -> dict[str, Any]:
-        body = _body(request) if request.method == "POST" else dict(request.args)
+        body = json_object(request) if request.method == "POST" else dict(request.args)
         return browse(self.engine.snapshot(name), body)
 
     def _do_settings(self, request: Request, name: str) -> dict[str, Any]:
         return self.engine.settings(name)
 
     def _do_set_settings(self, request: Request, name: str) -> dict[str, Any]:
-        return _updated(self.engine.set_settings(name, _body(request)))
+        return updated(self.engine.set_settings(name, json_object(request)))
 
     def _do_task(self, request: Request, name: str, task: int) -> dict[str, Any]:
         return self.engine.task_status(task)
 
     def _do_batch(self, request: Request, name: str) -> dict[str, Any]:
-        task, ids = self.engine.batch(name, _body(request).get("requests"))
+        task, ids = self.engine.batch(name, json_object(request).get("requests"))
         return {"taskID": task, "objectIDs": ids}
 
     def _do_multi_batch(self, request: Request) -> dict[str, Any]:
-        tasks, ids = self.engine.multi_batch(_body(request).get("requests"))
+        tasks, ids = self.engine.multi_batch(json_object(request).get("requests"))
         return {"taskID": tasks, "objectIDs": ids}
 
     def _do_delete_by(self, request: Request, name: str) -> dict[str, Any]:
-        return _updated(self.engine.delete_by(name, _body(request)))
+        return updated(self.engine.delete_by(name, json_object(request)))
 
     def _do_clear(self, request: Request, name: str) -> dict[str, Any]:
-        return _updated(self.engine.clear(name))
+        return updated(self.engine.clear(name))
 
     def _do_delete_index(self, request: Request, name: str) -> dict[str, Any]:
-        return {"taskID": self.engine.delete_index(name), "deletedAt": _now()}
+        return {"taskID": self.engine.delete_index(name), "deletedAt": timestamp()}
 
     def _do_operation(self, request: Request, name: str) -> dict[str, Any]:
-        body = _body(request)
-        return _updated(
+        body = json_object(request)
+        return updated(
             self.engine.operate(
                 name,
                 str(body.get("operation")),
@@ -225,38 +205,38 @@ class AlgoliaServer:
     def _do_extras(self, request: Request, name: str) -> dict[str, Any]:
         # Rules and synonyms are no part of what Plumbline sends; an empty list is how clients
         # clear them when they replace an index, and means nothing here.
-        if _json_of(request) not in ([], None):
+        if json_value(request) not in ([], None):
             raise BadRequest("Rules and synonyms are not supported by the embedded engine")
-        return _updated(self.engine.set_settings(name, {}))
+        return updated(self.engine.set_settings(name, {}))
 
     def _do_object(self, request: Request, name: str, object_id: str) -> dict[str, Any]:
         wanted = request.args.get("attributesToRetrieve")
         return self.engine.get_object(name, object_id, wanted.split(",") if wanted else None)
 
     def _do_put_object(self, request: Request, name: str, object_id: str) -> dict[str, Any]:
-        body = {**_body(request), "objectID": object_id}
+        body = {**json_object(request), "objectID": object_id}
         task, _ = self.engine.batch(name, [{"action": "addObject", "body": body}])
-        return {"updatedAt": _now(), "taskID": task, "objectID": object_id}
+        return {"updatedAt": timestamp(), "taskID": task, "objectID": object_id}
 
     def _do_partial(self, request: Request, name: str, object_id: str) -> dict[str, Any]:
         create = request.args.get("createIfNotExists", "true") != "false"
         action = "partialUpdateObject" if create else "partialUpdateObjectNoCreate"
-        body = {**_body(request), "objectID": object_id}
+        body = {**json_object(request), "objectID": object_id}
         task, _ = self.engine.batch(name, [{"action": action, "body": body}])
-        return {"updatedAt": _now(), "taskID": task, "objectID": object_id}
+        return {"updatedAt": timestamp(), "taskID": task, "objectID": object_id}
 
     def _do_delete_object(self, request: Request, name: str, object_id: str) -> dict[str, Any]:
         task, _ = self.engine.batch(
             name, [{"action": "deleteObject", "body": {"objectID": object_id}}]
         )
-        return {"deletedAt": _now(), "taskID": task}
+        return {"deletedAt": timestamp(), "taskID": task}
 
     def _do_save_object(self, request: Request, name: str) -> dict[str, Any]:
-        task, ids = self.engine.batch(name, [{"action": "addObject", "body": _body(request)}])
-        return {"createdAt": _now(), "taskID": task, "objectID": ids[0]}
+        task, ids = self.engine.batch(name, [{"action": "addObject", "body": json_object(request)}])
+        return {"createdAt": timestamp(), "taskID": task, "objectID": ids[0]}
 
     def _do_events(self, request: Request) -> dict[str, Any]:
-        events = _body(request).get("events")
+        events = json_object(request).get("events")
         if not isinstance(events, list) or not all(isinstance(event, dict) for event in events):
             raise BadRequest('Attribute "events" should be an array of objects')
         for event in events:
@@ -268,74 +248,3 @@ class AlgoliaServer:
 
     def _do_alive(self, request: Request) -> dict[str, Any]:
         return {"message": "server is alive"}
-
-
-def _route(request: Request) -> tuple[str, dict[str, Any]]:
-    """The endpoint and its arguments. The path is matched as it was sent, since an objectID may
-    hold an escaped slash, and its parts are unescaped afterwards.
-    """
-    raw = request.environ.get("REQUEST_URI") or quote(request.path)
-    path = raw.partition("?")[0].replace("%2A", "*")
-    endpoint, found = _RULES.bind("localhost").match(path, method=request.method)
-    arguments = {
-        name: unquote(value) if isinstance(value, str) else value for name, value in found.items()
-    }
-    return str(endpoint), arguments
-
-
-def _json(status: int, payload: Any) -> Response:
-    text = json.dumps(payload, ensure_ascii=False, separators=(",", ":"))
-    return Response(
-        text.encode("utf-8", "surrogatepass"),
-        status,
-        content_type="application/json; charset=UTF-8",
-    )
-
-
-def _body(request: Request) -> dict[str, Any]:
-    value = _json_of(request)
-    if value is None:
-        return {}
-    if not isinstance(value, dict):
-        raise BadRequest("The body should be a JSON object")
-    return value
-
-
-def _json_of(request: Request) -> Any:
-    data = request.get_data()
-    if request.headers.get("content-encoding", "").lower() == "gzip":
-        data = _unzipped(data)
-    if not data.strip():
-        return None
-    try:
-        return json.loads(data)
-    except ValueError as exc:
-        raise BadRequest("Invalid JSON in the request body") from exc
-
-
-def _unzipped(data: bytes) -> bytes:
-    decoder = zlib.decompressobj(16 + zlib.MAX_WBITS)
-    try:
-        plain = decoder.decompress(data, MAX_BODY)
-    except zlib.error as exc:
-        raise BadRequest("The body is not valid gzip") from exc
-    if decoder.unconsumed_tail:
-        raise TooLarge("The request body is too large")
-    return plain
-
-
-def _number(request: Request, name: str, default: int) -> int:
-    text = request.args.get(name)
-    if text is None:
-        return default
-    if not text.isascii() or not text.isdigit() or len(text) > 9:
-        raise BadRequest(f'Invalid value for "{name}" parameter, expected an integer')
-    return int(text)
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _updated(task: int) -> dict[str, Any]:
-    return {"updatedAt": _now(), "taskID": task}

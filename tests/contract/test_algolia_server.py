@@ -2,15 +2,8 @@
 
 from __future__ import annotations
 
-import gzip
-import json
-import signal
-import subprocess
-import sys
 import threading
 from collections.abc import Iterator
-from http.client import HTTPConnection
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -19,47 +12,16 @@ from algoliasearch.http.hosts import Host, HostsCollection
 from algoliasearch.insights.client import InsightsClientSync
 from algoliasearch.insights.config import InsightsConfig
 from algoliasearch.search.client import SearchClientSync
-from algoliasearch.search.config import SearchConfig
 from algoliasearch.search.models.browse_params_object import BrowseParamsObject
 
 from devstack.algolia_server import AlgoliaServer
-
-ROOT = Path(__file__).resolve().parents[2]
-KEYS = {"reader": frozenset({"search"}), "writer": frozenset({"search", "admin"})}
-SETTINGS = {
-    "searchableAttributes": ["entity_name", "description"],
-    "attributesForFaceting": ["filterOnly(repository_id)", "language", "searchable(file_path)"],
-    "camelCaseAttributes": ["entity_name"],
-    "customRanking": ["asc(is_test)", "desc(rank_weight)"],
-}
+from tests.algolia_world import KEYS, SETTINGS, client, record
 
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[AlgoliaServer]:
     with AlgoliaServer(None, app_id="APP", api_keys=KEYS) as running:
         yield running
-
-
-def client(server: AlgoliaServer, key: str = "writer", app_id: str = "APP") -> SearchClientSync:
-    config = SearchConfig(app_id, key)
-    host, port = server.address
-    config.hosts = HostsCollection([Host(host, scheme="http", port=port)])
-    config.compression_type, config.compression_threshold = "gzip", 750
-    return SearchClientSync.create_with_config(config)
-
-
-def record(number: int, **more: object) -> dict[str, Any]:
-    return {
-        "objectID": f"r{number}",
-        "repository_id": number % 3,
-        "entity_name": f"loadItem{number}",
-        "description": "Loads an item from the store",
-        "language": "python" if number % 2 else "go",
-        "file_path": f"src/item_{number}.py",
-        "is_test": False,
-        "rank_weight": 2,
-        **more,
-    }
 
 
 @pytest.fixture
@@ -291,120 +253,6 @@ def test_insights_events_are_kept(server: AlgoliaServer) -> None:
     assert server.events[-1] == event
 
 
-@pytest.mark.parametrize(
-    ("app_id", "key", "message"),
-    [
-        ("APP", "unknown", "Invalid Application-ID or API key"),
-        ("OTHER", "writer", "Invalid Application-ID or API key"),
-        ("APP", "reader", "Method not allowed with this API key"),
-    ],
-)
-def test_keys(server: AlgoliaServer, app_id: str, key: str, message: str) -> None:
-    with pytest.raises(RequestException) as refused:
-        client(server, key, app_id).save_object("locked", {"a": 1})
-    assert (refused.value.status_code, refused.value.message) == (403, message)
-
-
-BAD_QUERIES: list[dict[str, object]] = [
-    {"query": "é" * 257},
-    {"query": 7},
-    {"hitsPerPage": 1001},
-    {"hitsPerPage": -1},
-    {"page": "two"},
-    {"unheardOf": 1},
-    {"filters": "language:"},
-    {"filters": "(a:1 AND b:2) OR c:3"},
-    {"filters": "NOT (a:1 OR b:2)"},
-    {"filters": "a:1 OR b=2"},
-    {"filters": "repository_id=twelve"},
-    {"filters": 'language:"open'},
-    {"facetFilters": [[["a:1"]]]},
-    {"facetFilters": ["no colon"]},
-    {"numericFilters": ["a:b"]},
-    {"optionalFilters": {"a": 1}},
-    {"optionalFilters": ["a:b<score=70000>"]},
-    {"restrictSearchableAttributes": ["content"]},
-    {"removeWordsIfNoResults": "some"},
-    {"typoTolerance": "often"},
-    {"optionalWords": [1]},
-    {"distinct": 9},
-]
-
-
-@pytest.mark.parametrize("body", BAD_QUERIES, ids=[json.dumps(one)[:40] for one in BAD_QUERIES])
-def test_a_bad_query_is_400_with_a_message(
-    server: AlgoliaServer, index: str, body: dict[str, object]
-) -> None:
-    with pytest.raises(RequestException) as refused:
-        client(server, "reader").search_single_index(index, body)
-    assert refused.value.status_code == 400
-    assert refused.value.message
-
-
-def call(
-    server: AlgoliaServer, method: str, path: str, body: bytes = b"", **headers: str
-) -> tuple[int, dict[str, Any]]:
-    connection = HTTPConnection(*server.address)
-    names = {"x-algolia-application-id": "APP", "x-algolia-api-key": "writer", **headers}
-    connection.request(method, path, body, names)
-    response = connection.getresponse()
-    answer: dict[str, Any] = json.loads(response.read())
-    connection.close()
-    return response.status, answer
-
-
-@pytest.mark.parametrize(
-    ("method", "path", "body", "status"),
-    [
-        ("POST", "/1/indexes/nowhere/query", b"{}", 404),
-        ("POST", "/1/indexes/nowhere/browse", b"{}", 404),
-        ("POST", "/1/indexes/nowhere/clear", b"", 404),
-        ("GET", "/1/indexes/x/task/99999999", b"", 404),
-        ("GET", "/1/unknown", b"", 404),
-        ("PATCH", "/1/indexes/x/query", b"{}", 405),
-        ("POST", "/1/indexes/x/batch", b"{", 400),
-        ("POST", "/1/indexes/x/batch", b"[]", 400),
-        ("POST", "/1/indexes/x/batch", b'{"requests": 1}', 400),
-        ("POST", "/1/indexes/x/batch", b'{"requests": [{"action": "fly", "body": {}}]}', 400),
-        ("POST", "/1/indexes/x/batch", b'{"requests": [{"action": "updateObject"}]}', 400),
-        ("PUT", "/1/indexes/x/settings", b'{"unheardOf": 1}', 400),
-        ("PUT", "/1/indexes/x/settings", b'{"customRanking": ["up(a)"]}', 400),
-        ("PUT", "/1/indexes/x/settings", b'{"ranking": ["luck"]}', 400),
-        ("POST", "/1/indexes/x/deleteByQuery", b"{}", 400),
-        ("POST", "/1/indexes/x/operation", b'{"operation": "eat", "destination": "y"}', 400),
-        ("POST", "/1/indexes/*/queries", b'{"requests": [{}]}', 400),
-        ("POST", "/1/indexes/*/objects", b'{"requests": [{}]}', 400),
-        ("POST", "/1/events", b'{"events": [{}]}', 400),
-        ("POST", "/1/indexes/x/query", b"[" * 100_000, 400),
-    ],
-)
-def test_bad_calls_get_a_message_and_never_5xx(
-    server: AlgoliaServer, method: str, path: str, body: bytes, status: int
-) -> None:
-    found, answer = call(server, method, path, body)
-    assert found == status
-    assert answer["status"] == status
-    assert answer["message"]
-
-
-def test_gzip_bodies(server: AlgoliaServer, index: str) -> None:
-    path = f"/1/indexes/{index}/query"
-    packed = gzip.compress(b'{"query": "load"}')
-    headers = {"content-encoding": "gzip"}
-    assert call(server, "POST", path, packed, **headers)[1]["nbHits"] == 10
-    assert call(server, "POST", path, b"not gzip", **headers)[0] == 400
-
-
-def test_a_record_over_10_kb_fails_its_whole_batch(server: AlgoliaServer, index: str) -> None:
-    writer = client(server)
-    batch = [record(50), record(51, content="x" * 10_000)]
-    with pytest.raises(RequestException) as refused:
-        writer.save_objects(index, batch)
-    assert refused.value.status_code == 400
-    assert "Record is too big" in refused.value.message
-    assert writer.search_single_index(index, {"query": ""}).nb_hits == 10
-
-
 def test_searches_see_a_batch_whole_or_not_at_all(server: AlgoliaServer, index: str) -> None:
     writer = client(server)
     seen: set[int] = set()
@@ -439,47 +287,3 @@ def test_searches_see_a_batch_whole_or_not_at_all(server: AlgoliaServer, index: 
         thread.join()
     assert failures == []
     assert seen <= {10, 60}
-
-
-_WRITER = """
-import sys
-from pathlib import Path
-from devstack.engine.engine import Engine
-engine = Engine(Path(sys.argv[1]))
-engine.set_settings("kept", {"attributesForFaceting": ["kind"], "hitsPerPage": 7})
-number = 0
-while True:
-    requests = [
-        {"action": "addObject", "body": {"objectID": f"{number}-{i}", "kind": "a"}}
-        for i in range(5)
-    ]
-    task, _ = engine.batch("kept", requests)
-    print(number, task, flush=True)
-    number += 1
-"""
-
-
-def test_what_was_acknowledged_survives_kill_9(tmp_path: Path) -> None:
-    process = subprocess.Popen(
-        [sys.executable, "-c", _WRITER, str(tmp_path)],
-        cwd=ROOT,
-        env={"PYTHONPATH": str(ROOT)},
-        stdout=subprocess.PIPE,
-        text=True,
-    )
-    assert process.stdout is not None
-    acknowledged = [process.stdout.readline().split() for _ in range(10)]
-    process.send_signal(signal.SIGKILL)
-    acknowledged += [line.split() for line in process.stdout if len(line.split()) == 2]
-    process.wait()
-    process.stdout.close()
-    last, task = (int(word) for word in acknowledged[-1])
-    with AlgoliaServer(tmp_path, app_id="APP", api_keys=KEYS) as revived:
-        found = client(revived).search_single_index("kept", {"filters": "kind:a"})
-        # The batch under way may have been written without being acknowledged; never half of it.
-        assert found.nb_hits is not None
-        assert found.nb_hits % 5 == 0
-        assert found.nb_hits >= (last + 1) * 5
-        assert found.hits_per_page == 7
-        assert client(revived).get_task("kept", task).status == "published"
-        assert client(revived).save_object("kept", {"kind": "b"}).task_id > task
