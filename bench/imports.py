@@ -34,8 +34,9 @@ assert response.status == 200 and b"event: pulse" in first, (response.status, fi
 """
 # With the serverless cache, the first connection is opened with a token that is signed here.
 LOGIN = """
+import os
 from plumbline.adapters.elasticache import IamCredentials
-IamCredentials("plumbline", "plumbline").get_credentials()
+IamCredentials("plumbline", "plumbline", os.environ).get_credentials()
 """
 CODE = {
     "all vendors": VENDORS,

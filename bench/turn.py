@@ -24,7 +24,8 @@ from plumbline.policy import AuditPolicy
 from plumbline.sources import Source
 from plumbline.turn.events import Event
 from plumbline.turn.facets import FacetValues
-from plumbline.turn.generation import (
+from plumbline.turn.ignition import ignite
+from plumbline.turn.language_model import (
     Extraction,
     ExtractionRequest,
     Finish,
@@ -32,7 +33,6 @@ from plumbline.turn.generation import (
     TextDelta,
     Usage,
 )
-from plumbline.turn.orchestrator import ignite
 from plumbline.turn.parts import TurnInput, TurnParts
 from plumbline.turn.persistence import StoredTurn, TurnWrite
 from plumbline.turn.request import TurnRequest

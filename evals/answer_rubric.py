@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from plumbline.errors import ModelError
 from plumbline.instance import Instance
 from plumbline.sources import Source
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     ExtractionRequest,
     GenerationRequest,
     LanguageModel,

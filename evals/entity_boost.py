@@ -23,7 +23,7 @@ from plumbline.index.index_settings import INDEX_SETTINGS
 from plumbline.instance import Instance, load_instance
 from plumbline.turn.customers import load_customer_directory
 from plumbline.turn.facets import FacetValues
-from plumbline.turn.generation import LanguageModel
+from plumbline.turn.language_model import LanguageModel
 from plumbline.turn.retrieval import RetrievalOptions, SearchIndex, orchestrate_retrieval
 
 DEPTH = 20

@@ -40,9 +40,7 @@ def toolkit(cache: str, user: str, environ: Mapping[str, str]) -> tuple[str, dat
 @pytest.mark.parametrize("region", ["eu-west-1", "us-east-1", "ap-southeast-2"])
 @pytest.mark.parametrize("session", [None, "IQoJb3Jp//Z2lu+X2Vj/abc=="])
 @pytest.mark.parametrize(("cache", "user"), [("plumbline", "plumbline-search"), ("c-1", "u1")])
-def test_the_token_is_the_toolkits(
-    region: str, session: str | None, cache: str, user: str
-) -> None:
+def test_the_token_is_the_toolkits(region: str, session: str | None, cache: str, user: str) -> None:
     environ = {**KEYS, "AWS_REGION": region}
     if session:
         environ["AWS_SESSION_TOKEN"] = session

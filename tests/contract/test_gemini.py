@@ -35,7 +35,7 @@ from plumbline.errors import (
 )
 from plumbline.instance import load_instance
 from plumbline.sources import Source
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     Extraction,
     ExtractionRequest,
     Finish,

@@ -16,7 +16,7 @@ from evals.entity_boost import WithoutBoosts, score
 from evals.versioned_docs import by_place, load_pages
 from plumbline.instance import load_instance
 from plumbline.sources import Source
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     Extraction,
     ExtractionRequest,
     Finish,

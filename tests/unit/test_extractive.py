@@ -7,7 +7,7 @@ import pytest
 from plumbline.adapters.extractive import ExtractiveModel
 from plumbline.errors import ModelUnavailable
 from plumbline.sources import Source
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     ExtractionRequest,
     Finish,
     GenerationRequest,

@@ -7,10 +7,10 @@ from typing import Any
 import pytest
 
 from plumbline.instance import load_instance
+from plumbline.turn.consent import detect_consent
 from plumbline.turn.handoff import (
     accept_handoff,
     decline_handoff,
-    detect_consent,
     determine_handoff_target,
     expand_question,
     proposal_event,

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from plumbline.turn.generation import Message
+from plumbline.turn.language_model import Message
 from plumbline.turn.needs_context import needs_context, with_previous_question
 
 

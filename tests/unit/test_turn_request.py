@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from plumbline.errors import InvalidRequest
-from plumbline.turn.generation import Message
+from plumbline.turn.language_model import Message
 from plumbline.turn.request import HISTORY_KEPT, decode_turn
 
 

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from plumbline.errors import GenerationBlocked, GenerationInterrupted, ModelUnavailable
 from plumbline.instance import load_instance
 from plumbline.turn.brain_output import BRAIN_SCHEMA, BrainOutput, parse_brain_output
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     Extraction,
     ExtractionRequest,
     Finish,

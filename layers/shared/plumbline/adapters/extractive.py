@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 
 from plumbline.errors import ModelUnavailable
 from plumbline.sources import Source
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     Extraction,
     ExtractionRequest,
     Finish,

@@ -14,7 +14,7 @@ from contextlib import closing
 from typing import TYPE_CHECKING
 
 from plumbline.errors import ModelUnavailable
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     Extraction,
     ExtractionRequest,
     Finish,

@@ -16,7 +16,7 @@ from google.genai import types
 from plumbline.adapters.gemini_deadline import AnswerHooks, CallDeadline
 from plumbline.adapters.gemini_failures import UNAVAILABLE, mapped_errors
 from plumbline.errors import GenerationBlocked, ModelError, ModelUnavailable
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     Extraction,
     ExtractionRequest,
     Finish,

@@ -10,7 +10,7 @@ from plumbline.gate import Admission
 from plumbline.instance import Instance
 from plumbline.search.mcp_tools import AskAnswer
 from plumbline.turn.events import ErrorEvent, Final
-from plumbline.turn.orchestrator import ignite
+from plumbline.turn.ignition import ignite
 from plumbline.turn.parts import TurnInput, TurnParts
 from plumbline.turn.request import TurnRequest
 

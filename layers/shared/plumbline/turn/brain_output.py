@@ -9,8 +9,8 @@ from types import MappingProxyType
 from typing import Any
 
 from plumbline.instance import Intent
-from plumbline.turn.generation import Usage
 from plumbline.turn.ladder import FILTER_ATTRIBUTES, MAX_FILTER_VALUES
+from plumbline.turn.language_model import Usage
 from plumbline.turn.plain_text import plain_text
 from plumbline.turn.session import MANY_VALUED, MAX_CONCEPTS, SIGNALS, SignalValue
 

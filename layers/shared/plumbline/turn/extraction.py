@@ -12,7 +12,7 @@ from plumbline.observability import logger
 from plumbline.turn.brain_output import BrainOutput, fallback_output
 from plumbline.turn.discovery import generate_dossier_summary
 from plumbline.turn.events import Event, MaverickHeader, PipelineStep, SignalsEvent
-from plumbline.turn.generation import LanguageModel, Message
+from plumbline.turn.language_model import LanguageModel, Message
 from plumbline.turn.progress import TurnProgress
 from plumbline.turn.session import locked_signals
 from plumbline.turn.signals import extract_signals, merge_signals, signal_changes

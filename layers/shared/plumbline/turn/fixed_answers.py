@@ -10,7 +10,7 @@ from collections.abc import Iterator, Sequence
 from plumbline.errors import ModelUnavailable
 from plumbline.instance import Instance
 from plumbline.sources import Source
-from plumbline.turn.generation import (
+from plumbline.turn.language_model import (
     Extraction,
     ExtractionRequest,
     Finish,

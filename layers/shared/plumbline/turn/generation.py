@@ -1,4 +1,4 @@
-"""Writing the answer: what a language model must do, and the audited stream of what it writes."""
+"""Writing the answer: the audited stream of what a language model writes."""
 
 from __future__ import annotations
 
@@ -7,12 +7,18 @@ from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Literal, Protocol
+from typing import TYPE_CHECKING
 
 from plumbline.errors import GenerationBlocked, GenerationInterrupted, ModelError
 from plumbline.observability import count, logger
-from plumbline.sources import Source
 from plumbline.turn.events import AuditTrace, Chunk
+from plumbline.turn.language_model import (
+    Finish,
+    GenerationRequest,
+    LanguageModel,
+    TextDelta,
+    Usage,
+)
 
 if TYPE_CHECKING:
     # Its parsers load while the reader already has `pulse`.
@@ -29,89 +35,6 @@ NOTICES: Mapping[str, str] = {
     "blocked": "The answer was stopped here by the model's own safety rules.",
     "missing": "The answer may be incomplete: the model ended it without saying that it was done.",
 }
-
-FinishReason = Literal["stop", "length", "blocked", "missing"]
-
-
-@dataclass(frozen=True, slots=True)
-class Message:
-    """One earlier message of the conversation."""
-
-    role: Literal["user", "assistant"]
-    content: str
-
-
-@dataclass(frozen=True, slots=True)
-class Usage:
-    """Tokens that one call cost; zeros where the provider counts none."""
-
-    input_tokens: int = 0
-    output_tokens: int = 0
-    thought_tokens: int = 0
-
-
-@dataclass(frozen=True, slots=True)
-class GenerationRequest:
-    """One answer to write. ``deadline`` is on ``time.monotonic``'s clock."""
-
-    system_prompt: str
-    query: str
-    history: Sequence[Message]
-    sources: Sequence[Source]
-    deadline: float
-
-
-@dataclass(frozen=True, slots=True)
-class ExtractionRequest:
-    """One JSON answer to give, in the form of ``schema`` (JSON Schema)."""
-
-    system_prompt: str
-    query: str
-    history: Sequence[Message]
-    schema: Mapping[str, object]
-    deadline: float
-
-
-@dataclass(frozen=True, slots=True)
-class Extraction:
-    """The JSON text of an extraction, unvalidated, and what it cost."""
-
-    text: str
-    usage: Usage
-
-
-@dataclass(frozen=True, slots=True)
-class TextDelta:
-    """The next piece of the answer, of any size."""
-
-    text: str
-
-
-@dataclass(frozen=True, slots=True)
-class Finish:
-    """The last item of every stream that did not raise. ``missing``: it ended without a reason."""
-
-    reason: FinishReason
-    usage: Usage
-    detail: str = ""
-
-
-class LanguageModel(Protocol):
-    """Writes answers. Raises only ``ModelError``'s children.
-
-    ``stream`` raises ``ModelUnavailable`` or ``GenerationBlocked`` before its first delta, and
-    ``GenerationInterrupted`` after it; closing the iterator closes the call.
-    """
-
-    @property
-    def name(self) -> str:
-        """``gemini`` or ``extractive``: what ``degraded`` and the log call it."""
-
-    def extract(self, request: ExtractionRequest) -> Extraction:
-        """One JSON answer, or ``ModelError``."""
-
-    def stream(self, request: GenerationRequest) -> Iterator[TextDelta | Finish]:
-        """The answer piece by piece, then exactly one ``Finish``."""
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,26 +6,14 @@ determineHandoffTarget (F-027); design, decision 7.
 
 from __future__ import annotations
 
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
 from plumbline.instance import Instance
 from plumbline.turn.events import HandoffProposal
-from plumbline.turn.phrases import first_phrase, plain_words
+from plumbline.turn.phrases import first_phrase
 from plumbline.turn.plain_text import plain_text
 from plumbline.turn.session import PendingHandoff, SessionState, SignalValue, values_of
-
-_YES = re.compile(
-    r"(?:yes|yes please|yeah|yep|sure|ok|okay|please do|go ahead|do it|please connect me"
-    r"|connect me|sounds good|that would be great|i'd like that|of course|absolutely)"
-    r"(?:[,!. ]+(?:please|thanks|thank you|do|go ahead|connect me))*[.! ]*"
-)
-_NO_WORDS = (
-    r"(?:no|no thanks|no thank you|nope|nah|not now|not yet|maybe later|later|i'd rather not"
-    r"|don't|please don't|no need|not interested|stay with you|thanks|thank you|please)"
-)
-_NO = re.compile(rf"(?!thanks|thank you|please[,!. ]*$){_NO_WORDS}(?:[,!. ]+{_NO_WORDS})*[.! ]*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,14 +101,6 @@ def expand_question(session_state: SessionState, query: str, *, instance: Instan
 def proposal_event(pending: PendingHandoff) -> HandoffProposal:
     """The ``handoff_proposal`` event."""
     return HandoffProposal(pending.target, pending.reason, pending.expanded_question)
-
-
-def detect_consent(query: str) -> bool | None:
-    """True or False where the whole message is a yes or a no to a proposal, else None."""
-    words = plain_words(query)
-    if _YES.fullmatch(words):
-        return True
-    return False if _NO.fullmatch(words) else None
 
 
 def accept_handoff(state: SessionState) -> SessionState:

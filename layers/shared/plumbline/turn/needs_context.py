@@ -8,7 +8,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 
-from plumbline.turn.generation import Message
+from plumbline.turn.language_model import Message
 from plumbline.turn.phrases import plain_words
 
 _FILLER = re.compile(r"^(?:(?:btw|by the way|well|hmm+|ah|oh|great|thanks|thank you)[,.!]+\s*)+")

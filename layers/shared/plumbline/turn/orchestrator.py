@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Generator, Sequence
 from dataclasses import replace
 
 from plumbline.errors import ModelError, NotFound, SearchError
-from plumbline.instance import MAVERICK, Instance
+from plumbline.instance import MAVERICK
 from plumbline.observability import logger
 from plumbline.turn import fixed_answers
 from plumbline.turn.conclusion import conclude, record_failure
+from plumbline.turn.consent import detect_consent
 from plumbline.turn.discovery import (
     DiscoveryAnalysis,
     analyze_discovery_state,
@@ -19,56 +20,22 @@ from plumbline.turn.discovery import (
     generate_dossier_summary,
     select_discovery_question,
 )
-from plumbline.turn.events import ErrorEvent, Event, PipelineStep, Pulse, SourcesEvent
+from plumbline.turn.events import ErrorEvent, Event, PipelineStep, SourcesEvent
 from plumbline.turn.extraction import BackgroundExtraction
-from plumbline.turn.generation import (
-    GenerationRequest,
-    LanguageModel,
-    Message,
-    StreamResult,
-    stream_maverick_response,
-)
-from plumbline.turn.handoff import accept_handoff, detect_consent
+from plumbline.turn.generation import StreamResult, stream_maverick_response
+from plumbline.turn.handoff import accept_handoff
+from plumbline.turn.language_model import GenerationRequest, LanguageModel, Message
 from plumbline.turn.needs_context import needs_context, with_previous_question
-from plumbline.turn.parts import TurnInput, TurnParts
 from plumbline.turn.personas import (
     guard_intent,
-    is_specialist,
-    normalize_persona_id,
-    validate_persona,
 )
 from plumbline.turn.progress import TurnProgress
 from plumbline.turn.prompts import build_maverick_prompt_with_persona
 from plumbline.turn.retrieval import RetrievalOptions, RetrievalResult, orchestrate_retrieval
-from plumbline.turn.session import get_session_state, is_first_turn, reset_session_state
+from plumbline.turn.session import is_first_turn, reset_session_state
 from plumbline.turn.session_talk import settle_session
 
 Events = Generator[Event, None, None]
-
-
-def ignite(turn: TurnInput, instance: Instance, load_parts: Callable[[], TurnParts]) -> Events:
-    """Run a turn: consent -> specialist, a specialist's persona -> specialist, else the maverick.
-
-    ``load_parts`` is called after ``pulse``: what it imports loads while the reader knows already
-    that the turn exists. Source: seed 000, handler; design, section 3.
-    """
-    request = turn.request
-    state = get_session_state(turn.admission.session_id, turn.admission.session)
-    persona = normalize_persona_id(request.persona, instance=instance)
-    accepted = request.consent is True
-    if state.pending_handoff and request.consent is None:
-        accepted = detect_consent(request.query) is True
-    if accepted and state.pending_handoff:
-        persona = state.pending_handoff.target
-    elif request.persona is None and request.consent is None and not accepted:
-        persona = validate_persona(state.active_persona, instance=instance)
-    yield Pulse(turn.turn_id, state.session_id, turn.request_id, persona)
-    yield PipelineStep("admit", "done", turn.timings.elapsed())
-    progress = TurnProgress(turn, state, load_parts())
-    if (accepted and state.pending_handoff) or is_specialist(persona, instance=instance):
-        yield from ignite_specialist(progress, persona)
-    else:
-        yield from ignite_maverick(progress)
 
 
 def ignite_specialist(progress: TurnProgress, persona: str) -> Events:

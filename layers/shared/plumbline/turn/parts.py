@@ -12,7 +12,7 @@ from plumbline.index.registry import Repository
 from plumbline.instance import Instance
 from plumbline.observability import Timings
 from plumbline.policy import AuditPolicy
-from plumbline.turn.generation import LanguageModel
+from plumbline.turn.language_model import LanguageModel
 from plumbline.turn.persistence import TurnStore
 from plumbline.turn.request import TurnRequest
 

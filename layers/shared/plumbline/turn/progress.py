@@ -6,7 +6,8 @@ from dataclasses import dataclass, field
 
 from plumbline.observability import count, logger
 from plumbline.turn.events import AuditTrace, Chunk
-from plumbline.turn.generation import StreamResult, Usage
+from plumbline.turn.generation import StreamResult
+from plumbline.turn.language_model import Usage
 from plumbline.turn.parts import TurnInput, TurnParts
 from plumbline.turn.prompts import Prompt
 from plumbline.turn.session import SessionState

@@ -8,7 +8,7 @@ from typing import Any, Literal
 from pydantic import BaseModel, ConfigDict, Field, ValidationError, field_validator
 
 from plumbline.errors import InvalidRequest
-from plumbline.turn.generation import Message
+from plumbline.turn.language_model import Message
 
 MAX_QUERY_CHARS = 2000
 HISTORY_KEPT = 20

@@ -5,8 +5,9 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from plumbline.turn import fixed_answers
+from plumbline.turn.consent import detect_consent
 from plumbline.turn.discovery import detect_refusal, record_refusal
-from plumbline.turn.handoff import decline_handoff, detect_consent
+from plumbline.turn.handoff import decline_handoff
 from plumbline.turn.progress import TurnProgress
 from plumbline.turn.pushback import apply_pushback, deny_signals, detect_pushback
 

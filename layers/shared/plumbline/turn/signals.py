@@ -21,7 +21,7 @@ from plumbline.turn.brain_output import (
 from plumbline.turn.brain_prompt import get_brain_prompt, profile_block
 from plumbline.turn.denials import affirmed_words
 from plumbline.turn.evidence import is_evidenced
-from plumbline.turn.generation import ExtractionRequest, LanguageModel, Message
+from plumbline.turn.language_model import ExtractionRequest, LanguageModel, Message
 from plumbline.turn.session import (
     MANY_VALUED,
     MAX_CONCEPTS,

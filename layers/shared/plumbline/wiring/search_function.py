@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from plumbline.policy import AuditPolicy
     from plumbline.routes import SearchFunction
     from plumbline.search.mcp_tools import AskAnswer
-    from plumbline.turn.generation import LanguageModel
+    from plumbline.turn.language_model import LanguageModel
     from plumbline.turn.parts import TurnParts
 
 VERSION = "0.1.0"
@@ -41,7 +41,7 @@ def search(environ: Mapping[str, str], web: Path) -> SearchFunction:
 @cache
 def _search(settings: SearchSettings, web: Path) -> SearchFunction:
     from plumbline.routes import SearchFunction
-    from plumbline.turn.orchestrator import ignite
+    from plumbline.turn.ignition import ignite
     from plumbline.turn.parts import TurnInput
     from plumbline.web_page import WebPage
 
