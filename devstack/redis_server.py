@@ -7,7 +7,9 @@ refuses is refused here as well.
 from __future__ import annotations
 
 import contextlib
+import random
 import shutil
+import socket
 import socketserver
 import subprocess
 import tempfile
@@ -19,6 +21,7 @@ import redis
 
 SLOTS = 16384
 _READY_SECONDS = 60
+_ATTEMPTS = 5
 
 
 class RedisServer:
@@ -49,24 +52,30 @@ class RedisServer:
 
     def _start_process(self, executable: str) -> str:
         self._folder = tempfile.TemporaryDirectory(prefix="plumbline-redis-")
-        # Cluster mode opens a bus port 10000 above, so the port stays below 55536.
-        port = free_port(20_000, 50_000)
-        self._process = subprocess.Popen(
-            [
-                *(executable, "--port", str(port), "--bind", "127.0.0.1", "--save", ""),
-                *("--cluster-enabled", "yes", "--dir", self._folder.name),
-                *("--appendonly", "no", "--logfile", str(Path(self._folder.name, "redis.log"))),
-            ],
-            stdout=subprocess.DEVNULL,
-            stderr=subprocess.DEVNULL,
-        )
-        url = f"redis://127.0.0.1:{port}"
-        try:
-            _form_cluster(url)
-        except BaseException:
-            self.stop()
-            raise
-        return url
+        for _ in range(_ATTEMPTS):
+            port = _free_pair()
+            self._process = subprocess.Popen(
+                [
+                    *(executable, "--port", str(port), "--bind", "127.0.0.1", "--save", ""),
+                    *("--cluster-enabled", "yes", "--dir", self._folder.name),
+                    *("--cluster-config-file", f"nodes-{port}.conf", "--appendonly", "no"),
+                    *("--logfile", str(Path(self._folder.name, "redis.log"))),
+                ],
+                stdout=subprocess.DEVNULL,
+                stderr=subprocess.DEVNULL,
+            )
+            try:
+                if _form_cluster(f"redis://127.0.0.1:{port}", self._process):
+                    return f"redis://127.0.0.1:{port}"
+            except BaseException:
+                self.stop()
+                raise
+            # Somebody took one of its ports first.
+            self._process.wait()
+        log = Path(self._folder.name, "redis.log")
+        told = log.read_text(encoding="utf-8", errors="replace")[-500:] if log.exists() else ""
+        self.stop()
+        raise RuntimeError(f"redis-server does not start here: {told}")
 
     def _start_fake(self) -> str:
         from fakeredis import TcpFakeServer
@@ -80,26 +89,28 @@ class RedisServer:
         return f"redis://127.0.0.1:{server.server_address[1]}"
 
 
-def free_port(low: int = 0, high: int = 0) -> int:
-    """A port that nobody listens on now, within ``low`` to ``high`` if they are given."""
-    import random
-    import socket
-
+def _free_pair() -> int:
+    """A port that is free now, and so is the one 10,000 above: a cluster node listens on both."""
     for _ in range(200):
-        port = random.randint(low, high) if high else 0
-        with contextlib.suppress(OSError), socket.socket() as probe:
-            probe.bind(("127.0.0.1", port))
-            chosen: int = probe.getsockname()[1]
-            return chosen
+        port = random.randint(20_000, 50_000)
+        with contextlib.suppress(OSError), socket.socket() as own, socket.socket() as bus:
+            own.bind(("127.0.0.1", port))
+            bus.bind(("127.0.0.1", port + 10_000))
+            return port
     raise RuntimeError("no free port")
 
 
-def _form_cluster(url: str) -> None:
-    """Give one node every slot, and wait until it says that the cluster is whole."""
+def _form_cluster(url: str, process: subprocess.Popen[bytes]) -> bool:
+    """Give one node every slot, and wait until it says that the cluster is whole.
+
+    False when the process has ended, as it does when a port was taken before it could bind.
+    """
     deadline = time.monotonic() + _READY_SECONDS
     with redis.Redis.from_url(url, protocol=2, decode_responses=True) as client:
         assigned = False
         while time.monotonic() < deadline:
+            if process.poll() is not None:
+                return False
             with contextlib.suppress(redis.RedisError):
                 if not assigned:
                     client.execute_command("CLUSTER", "ADDSLOTSRANGE", 0, SLOTS - 1)
@@ -107,6 +118,6 @@ def _form_cluster(url: str) -> None:
                 state = client.execute_command("CLUSTER", "INFO")
                 text = state if isinstance(state, str) else str(state)
                 if "cluster_state:ok" in text or "'cluster_state': 'ok'" in text:
-                    return
+                    return True
             time.sleep(0.02)
     raise RuntimeError("redis-server did not become ready")
