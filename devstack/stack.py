@@ -18,6 +18,7 @@ from typing import Any, Self
 from devstack.algolia_server import READ, WRITE, AlgoliaServer
 from devstack.aws import Aws
 from devstack.event_source import EventSource
+from devstack.failure import CommandError
 from devstack.function_urls import FunctionUrls, Handler
 from devstack.redis_server import RedisServer
 
@@ -157,7 +158,10 @@ class Stack:
         return server.url
 
     def _start_redis(self) -> str:
-        server = RedisServer(self._given.get("REDIS_URL"))
+        try:
+            server = RedisServer(self._given.get("REDIS_URL"))
+        except RuntimeError as exc:
+            raise CommandError(f"{exc} Give another Redis with REDIS_URL.") from exc
         self._closing.callback(server.stop)
         self.redis = server
         return server.url
