@@ -4,7 +4,7 @@ PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
 REPO ?= .
-ASK ?= How is a paragraph audited before it reaches the reader?
+ASK ?= Where are links classified?
 PORT ?= 8080
 FORMAT ?= text
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from devstack.client import Client
 
 DEFAULT_PORT = 8080
-DEFAULT_QUESTION = "How is a paragraph audited before it reaches the reader?"
+DEFAULT_QUESTION = "Where are links classified?"
 
 
 def main(argv: Sequence[str] | None = None) -> int:
