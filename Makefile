@@ -22,7 +22,7 @@ dev: setup ## keep the embedded stack up (PORT=)
 	@$(BIN)/plumbline dev --port $(PORT)
 
 test: $(VENV)/.dev build/.node build/.specs ## run every test
-	$(BIN)/pytest -q -n 2 --dist worksteal
+	$(BIN)/pytest -q -n 2 --dist loadfile
 
 check: $(VENV)/.dev ## format, lint, types, import directions, template
 	$(BIN)/ruff format --check .

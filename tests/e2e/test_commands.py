@@ -9,6 +9,8 @@ import socket
 import subprocess
 import sys
 import tarfile
+from collections.abc import Iterator
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -20,11 +22,25 @@ ROOT = Path(__file__).resolve().parents[2]
 TRACEBACK = "Traceback (most recent call last)"
 
 
-def plumbline(*arguments: str, **options: Any) -> subprocess.CompletedProcess[str]:
+STATE = ROOT / "build" / "devstack.json"
+ENVIRON = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers' / 'shared'}"}
+
+
+def plumbline(*arguments: str) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "devstack.cli", *arguments]
-    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers' / 'shared'}"}
     return subprocess.run(
-        command, cwd=ROOT, env=environ, capture_output=True, text=True, timeout=100, **options
+        command, cwd=ROOT, env=ENVIRON, capture_output=True, text=True, timeout=100
+    )
+
+
+def start(*arguments: str) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        [sys.executable, "-m", "devstack.cli", *arguments],
+        cwd=ROOT,
+        env=ENVIRON,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
     )
 
 
@@ -70,6 +86,41 @@ def test_the_demo_reads_an_archive_and_prints_text(tmp_path: Path) -> None:
     assert "Audit: " in done.stdout
 
 
+@dataclass(frozen=True)
+class Dev:
+    """A `plumbline dev` of the tests' own."""
+
+    process: subprocess.Popen[str]
+    port: int
+    greeting: str
+
+
+@pytest.fixture(scope="module")
+def dev() -> Iterator[Dev]:
+    """The stack as `make dev` keeps it up; stopped by Ctrl-C, which must end it cleanly."""
+    if STATE.exists():
+        pytest.skip("a stack of the developer's own is running")
+    port = free_port()
+    process = start("dev", "--port", str(port))
+    try:
+        assert process.stderr is not None
+        greeting = ""
+        while "Ctrl-C stops it." not in greeting:
+            line = process.stderr.readline()
+            assert line, greeting
+            greeting += line
+        yield Dev(process, port, greeting)
+    finally:
+        process.send_signal(signal.SIGINT)
+        _, rest = process.communicate(timeout=30)
+    assert process.returncode == 0
+    assert "Stopped." in rest
+    assert TRACEBACK not in rest
+    assert not STATE.exists()
+    with pytest.raises(requests.ConnectionError):
+        requests.get(f"http://127.0.0.1:{port}/health", timeout=2)
+
+
 @pytest.mark.parametrize(
     ("make", "says"),
     [
@@ -79,7 +130,9 @@ def test_the_demo_reads_an_archive_and_prints_text(tmp_path: Path) -> None:
         ("useless", "nothing that can be indexed"),
     ],
 )
-def test_a_repository_that_is_none_is_one_clear_line(tmp_path: Path, make: str, says: str) -> None:
+def test_a_repository_that_is_none_is_one_clear_line(
+    dev: Dev, tmp_path: Path, make: str, says: str
+) -> None:
     target = tmp_path / ("x.zip" if make == "broken" else "x")
     if make == "broken":
         target.write_bytes(b"this is no zip")
@@ -87,7 +140,7 @@ def test_a_repository_that_is_none_is_one_clear_line(tmp_path: Path, make: str, 
         target.mkdir()
     if make == "useless":
         (target / "data.bin").write_bytes(bytes(range(256)))
-    refuse(plumbline("demo", "--repo", str(target), "--ask", "x"), says)
+    refuse(plumbline("index", str(target)), says)
 
 
 @pytest.mark.parametrize(
@@ -98,13 +151,16 @@ def test_a_repository_that_is_none_is_one_clear_line(tmp_path: Path, make: str, 
         ("https://github.com/a", "must name an owner"),
     ],
 )
-def test_an_address_that_is_none_is_one_clear_line(address: str, says: str) -> None:
-    refuse(plumbline("demo", "--repo", address, "--ask", "x"), says)
+def test_an_address_that_is_none_is_one_clear_line(dev: Dev, address: str, says: str) -> None:
+    refuse(plumbline("index", address), says)
 
 
-def test_a_question_of_three_thousand_characters_is_refused() -> None:
-    done = plumbline("demo", "--repo", str(ROOT / "functions"), "--ask", "x" * 3000)
-    refuse(done, "query must be 1 to 2000 characters.")
+def test_a_question_of_three_thousand_characters_is_refused(dev: Dev) -> None:
+    refuse(plumbline("ask", "x" * 3000), "query must be 1 to 2000 characters.")
+
+
+def test_a_demo_that_fails_says_so_in_one_line(tmp_path: Path) -> None:
+    refuse(plumbline("demo", "--repo", str(tmp_path / "none")), "no such folder or archive")
 
 
 def test_without_a_stack_the_commands_say_how_to_start_one() -> None:
@@ -113,59 +169,32 @@ def test_without_a_stack_the_commands_say_how_to_start_one() -> None:
                "Nothing answers at")  # fmt: skip
 
 
-def test_the_stack_stays_up_answers_the_commands_and_stops_cleanly() -> None:
-    state = ROOT / "build" / "devstack.json"
-    if state.exists():
-        pytest.skip("a stack of the developer's own is running")
-    port = free_port()
-    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers' / 'shared'}"}
-    stack = subprocess.Popen(
-        [sys.executable, "-m", "devstack.cli", "dev", "--port", str(port)],
-        cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
-    try:
-        assert stack.stderr is not None
-        greeting = ""
-        while "Ctrl-C stops it." not in greeting:
-            line = stack.stderr.readline()
-            assert line, greeting
-            greeting += line
-        assert f"http://127.0.0.1:{port}/" in greeting
+def test_the_stack_answers_every_command(dev: Dev) -> None:
+    assert f"http://127.0.0.1:{dev.port}/" in dev.greeting
+    refuse(plumbline("dev", "--port", str(dev.port)), f"Port {dev.port} is in use.")
+    assert STATE.exists(), "a second start leaves the first one's state alone"
 
-        refuse(plumbline("dev", "--port", str(port)), f"Port {port} is in use.")
-        assert state.exists(), "a second start leaves the first one's state alone"
-
-        assert plumbline("index", str(ROOT / "functions")).returncode == 0
-        asked = plumbline("ask", "Where are suggestions made?")
-        assert "suggestions/handler.py" in asked.stdout, asked.stderr
-        found = plumbline("search", "handler", "--json")
-        assert json.loads(found.stdout)["total_hits"] >= 3
-        assert "handler" in plumbline("suggest", "hand").stdout.splitlines()
-        refuse(plumbline("search", "x", "--entity-type", "zzz"), "entity_type must be one of")
-
-        curl = next(line for line in greeting.splitlines() if "curl -N" in line)
-        streamed = subprocess.run(
-            curl.strip(), shell=True, capture_output=True, text=True, timeout=30, check=True
-        )
-        assert streamed.stdout.startswith("id: ")
-        assert "event: final" in streamed.stdout
-    finally:
-        stack.send_signal(signal.SIGINT)
-        _, rest = stack.communicate(timeout=30)
-    assert stack.returncode == 0
-    assert "Stopped." in rest
-    assert TRACEBACK not in rest
-    assert not state.exists()
-    with pytest.raises(requests.ConnectionError):
-        requests.get(f"http://127.0.0.1:{port}/health", timeout=2)
+    assert plumbline("index", str(ROOT / "functions")).returncode == 0
+    asked = plumbline("ask", "Where are suggestions made?")
+    assert "suggestions/handler.py" in asked.stdout, asked.stderr
+    found = plumbline("search", "handler", "--json")
+    assert json.loads(found.stdout)["total_hits"] >= 3
+    assert "handler" in plumbline("suggest", "hand").stdout.splitlines()
+    assert plumbline("gaps").returncode == 0
+    refuse(plumbline("search", "x", "--entity-type", "zzz"), "entity_type must be one of")
 
 
-def test_an_interrupted_demo_leaves_nothing_running(tmp_path: Path) -> None:
-    environ = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers' / 'shared'}"}
-    demo = subprocess.Popen(
-        [sys.executable, "-m", "devstack.cli", "demo", "--repo", str(ROOT)],
-        cwd=ROOT, env=environ, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
-    )  # fmt: skip
+def test_the_curl_line_that_is_printed_works(dev: Dev) -> None:
+    curl = next(line for line in dev.greeting.splitlines() if "curl -N" in line)
+    streamed = subprocess.run(
+        curl.strip(), shell=True, capture_output=True, text=True, timeout=30, check=True
+    )
+    assert streamed.stdout.startswith("id: ")
+    assert "event: final" in streamed.stdout
+
+
+def test_an_interrupted_demo_leaves_nothing_running() -> None:
+    demo = start("demo", "--repo", str(ROOT))
     assert demo.stderr is not None
     line = ""
     while "Ready at" not in line:
