@@ -32,9 +32,11 @@ def stream_events(
             for event in _terminated(turn_id, events):
                 pending.put(event)
         finally:
-            # The reader is let go before anything else can fail.
-            pending.put(_END)
-            flush()
+            try:
+                # Before the stream ends: Lambda freezes the process once it has.
+                flush()
+            finally:
+                pending.put(_END)
 
     threading.Thread(target=work, name=f"turn-{turn_id}", daemon=True).start()
     number = 0
