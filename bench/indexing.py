@@ -195,7 +195,8 @@ def _index_this_repository(folder: Path, answer: Any) -> None:
 
 def _indexer(bucket: FolderBucket, index: WritableIndex) -> Indexer:
     return Indexer(
-        parts=RunParts(index, Manifests(bucket), bucket),
+        # Processor time is what is measured, of this process.
+        parts=RunParts(index, Manifests(bucket), bucket, workers=1),
         registry=Registry(OneRepositoryTable(), lambda: datetime.now(UTC)),
         archives=ArchiveSource(bucket, Downloader(()), hosts=()),
         queue=Nothing(),

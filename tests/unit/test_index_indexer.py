@@ -271,7 +271,7 @@ def test_what_an_operator_should_see_comes_with_its_cause(world: World) -> None:
 
 def test_a_defect_is_told_and_not_hidden(world: World, monkeypatch: pytest.MonkeyPatch) -> None:
     request = world.upload(python_files(["alpha"]))
-    monkeypatch.setattr("plumbline.index.run.build_documents", lambda *a, **k: 1 / 0)
+    monkeypatch.setattr("plumbline.index.file_records.build_documents", lambda *a, **k: 1 / 0)
     with pytest.raises(ZeroDivisionError):
         world.handle(request)
     assert world.repository.status == "failed"

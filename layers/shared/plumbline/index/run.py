@@ -7,17 +7,17 @@ Source: design, decision 12 and section 6.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
 from plumbline.errors import RepositoryEmpty, SearchRefused
 from plumbline.index.addresses import repository_host
 from plumbline.index.archive import Member, RepositoryArchive
+from plumbline.index.file_records import FileRecords, RecordMaker
 from plumbline.index.languages import is_binary
 from plumbline.index.manifests import Manifest, Manifests
-from plumbline.index.parsing.files import parse_file
-from plumbline.index.records import build_documents, content_hash
+from plumbline.index.parse_pool import ParsePool, usual_workers, workers_that_pay
 from plumbline.index.registry import Repository
 from plumbline.index.snapshots import SnapshotStore, SnapshotWriter, snapshot_key
 from plumbline.index.writer import IndexWriter, Pace, WritableIndex
@@ -25,6 +25,8 @@ from plumbline.index.writer import IndexWriter, Pace, WritableIndex
 # Under this the place is saved: a batch, its wait and the hand-over must fit.
 SHORT_OF_TIME_SECONDS = 60.0
 _SHARE_OF_READING = 0.9
+# Beyond twice its budget a file is not slow but stuck: in what nothing but a kill can stop.
+_GRACE_SECONDS = 5.0
 _MAX_LISTED = 1000
 _MAX_SHOWN = 50
 _MAX_REASONS = 40
@@ -89,12 +91,16 @@ class RunSummary:
 
 @dataclass(frozen=True, slots=True)
 class RunParts:
-    """What a run works with. ``allowed_hosts`` are those whose addresses front matter may name."""
+    """What a run works with. ``allowed_hosts`` are those whose addresses front matter may name.
+
+    Files are read by ``workers`` processes where that pays; 1 means this one alone.
+    """
 
     index: WritableIndex
     manifests: Manifests
     snapshots: SnapshotStore
     file_budget_seconds: float = 5.0
+    workers: int = field(default_factory=usual_workers)
     allowed_hosts: Sequence[str] = ()
 
 
@@ -143,15 +149,15 @@ class IndexRun:
         self._resume()
         with SnapshotWriter() as snapshot:
             members = max(1, archive.members)
-            for done, member in enumerate(archive.read(), start=1):
-                if member.skipped is None and not is_binary(member.data):
-                    snapshot.add(member.path, member.data)
-                if done > self._position:
-                    self._index(member)
-                    report(done / members * _SHARE_OF_READING)
-                    if self._short_of_time():
-                        self._save_place(done)
-                        return False
+            with self._pool(archive) as pool:
+                files = pool.read(self._kept(archive, snapshot))
+                for done, (member, found) in enumerate(files, start=1):
+                    if done > self._position:
+                        self._index(member, found)
+                        report(done / members * _SHARE_OF_READING)
+                        if self._short_of_time():
+                            self._save_place(done)
+                            return False
             if not len(self._now):
                 raise RepositoryEmpty(self.summary.nothing_found())
             self._writer.flush()
@@ -169,27 +175,34 @@ class IndexRun:
         self._parts.manifests.drop_places(number)
         return True
 
-    def _index(self, member: Member) -> None:
-        if member.skipped is not None:
-            self.summary.skip(member.path, member.skipped)
-            return
-        parsed = parse_file(
-            member.path,
-            member.data,
-            budget_seconds=self._parts.file_budget_seconds,
-            allowed_hosts=self._allowed_hosts,
-        )
-        if parsed.skipped is not None:
-            self.summary.skip(parsed.path, parsed.skipped)
-        records = build_documents(
-            parsed,
+    def _pool(self, archive: RepositoryArchive) -> ParsePool:
+        budget = self._parts.file_budget_seconds
+        make = RecordMaker(
             repository_id=self._repository.number,
             repository=self._repository.name,
             repository_url=self._repository.url,
             commit_sha=self._commit,
+            budget_seconds=budget,
+            allowed_hosts=self._allowed_hosts,
         )
-        for record in records:
-            object_id, digest = str(record["objectID"]), content_hash(record)
+        workers = workers_that_pay(self._parts.workers, archive.total_bytes)
+        return ParsePool(make, workers=workers, limit_seconds=budget * 2 + _GRACE_SECONDS)
+
+    def _kept(
+        self, archive: RepositoryArchive, snapshot: SnapshotWriter
+    ) -> Iterator[tuple[Member, bool]]:
+        """Every member, its text kept in the snapshot, and whether this part is to read it."""
+        for done, member in enumerate(archive.read(), start=1):
+            if member.skipped is None and not is_binary(member.data):
+                snapshot.add(member.path, member.data)
+            yield member, done > self._position
+
+    def _index(self, member: Member, found: FileRecords | None) -> None:
+        skipped = member.skipped if found is None else found.skipped
+        if skipped is not None:
+            self.summary.skip(member.path, skipped)
+        for record, digest in found.records if found else ():
+            object_id = str(record["objectID"])
             self._now.add(object_id, digest)
             self.summary.records += 1
             self.summary.by_type[str(record["entity_type"])] += 1
