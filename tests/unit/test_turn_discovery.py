@@ -61,7 +61,7 @@ def test_a_denied_value_qualifies_nobody() -> None:
     [(0, 0, False), (2, 1, False), (3, 0, True), (0, 2, True), (5, 5, True)],
 )
 def test_fatigue(questions: int, refusals: int, fatigued: bool) -> None:
-    state = knowing(questions_asked=questions, refusals=refusals)
+    state = knowing(asked_signals=SIGNALS[:questions], refusals=refusals)
     analysis = analyze_discovery_state(state, (), "hello", 1, "ae")
     assert analysis.is_fatigue_reached is fatigued
     assert analysis.show_discovery_ui is not fatigued

@@ -101,6 +101,15 @@ def test_concurrent_turns_lose_nothing_of_each_other() -> None:
     assert {exchange.query for exchange in both.exchanges} == {"how?", "a", "c"}
 
 
+def test_a_newer_versions_session_is_begun_anew_and_its_fields_go() -> None:
+    raw = {"v": "2", "signal:role": '"developer"', "turns": "4"}
+    state = get_session_state("s", raw)
+    assert (state.signals, state.turn_count) == ({}, 0)
+    change = changes(state, end_turn(state, "q", "a"))
+    assert change.set_fields["v"] == "1"
+    assert set(change.delete_fields) | set(change.set_fields) >= set(raw)
+
+
 def test_a_reset_deletes_every_field_and_sets_the_counters() -> None:
     before = full_state()
     raw = stored({}, changes(SessionState.new("s"), before))

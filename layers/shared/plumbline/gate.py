@@ -21,7 +21,7 @@ from plumbline.errors import (
     Unavailable,
 )
 from plumbline.http import Request
-from plumbline.observability import count, logger
+from plumbline.observability import cause_of, count, logger
 
 Scope = Literal["turn", "search", "suggest", "index"]
 SCOPES: tuple[Scope, ...] = ("turn", "search", "suggest", "index")
@@ -139,7 +139,7 @@ class Gate:
             )
         except SessionUnavailable as exc:
             logger.warning(
-                "shared state unavailable; limiting in this process", cause=repr(exc.__cause__)
+                "shared state unavailable; limiting in this process", cause=cause_of(exc)
             )
             count("SharedStateUnavailable")
             _refuse_if_waiting(self._local.take(rate_key, limit, _PERIOD_SECONDS))

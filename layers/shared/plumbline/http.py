@@ -10,9 +10,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 from urllib.parse import parse_qsl
 
-from plumbline.errors import InvalidRequest, PayloadTooLarge, PlumblineError
+from plumbline.errors import ConfigurationError, InvalidRequest, PayloadTooLarge, PlumblineError
 
 MAX_BODY_BYTES = 64 * 1024
+# When an upstream that is down does not say when to come back.
+RETRY_AFTER_SECONDS = 5
 
 SECURITY_HEADERS: Mapping[str, str] = {
     "strict-transport-security": "max-age=63072000; includeSubDomains",
@@ -114,11 +116,18 @@ def json_response(
 
 
 def error_response(error: PlumblineError) -> Response:
-    """The error as ``{"error": {"code", "message", "details"?}}``, Retry-After if it has one."""
+    """The error as ``{"error": {"code", "message", "details"?}}``, Retry-After if it has one.
+
+    A mistake of the deployment is told to its operator, in the log, and to nobody else.
+    """
+    if isinstance(error, ConfigurationError):
+        return internal_error()
     payload: dict[str, object] = {"code": error.code, "message": error.message}
     if error.details:
         payload["details"] = error.details
     retry_after = getattr(error, "retry_after", None)
+    if retry_after is None and error.status == 503:
+        retry_after = RETRY_AFTER_SECONDS
     headers = {"retry-after": str(retry_after)} if retry_after is not None else None
     return json_response(error.status, {"error": payload}, headers)
 
@@ -142,7 +151,8 @@ def cors_headers(origin: str | None, allowed: Iterable[str]) -> dict[str, str]:
         "access-control-allow-origin": origin if "*" not in allowed else "*",
         "access-control-allow-methods": "GET, POST, DELETE, OPTIONS",
         "access-control-allow-headers": (
-            "authorization, content-type, x-api-key, x-plumbline-session, last-event-id"
+            "authorization, content-type, x-api-key, x-plumbline-session, last-event-id,"
+            " mcp-protocol-version, mcp-session-id"
         ),
         "access-control-expose-headers": "retry-after, x-plumbline-protocol, x-plumbline-session",
         "access-control-max-age": "600",

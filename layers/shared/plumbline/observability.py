@@ -14,6 +14,16 @@ logger = Logger(service=None, use_rfc3339=True)
 metrics = Metrics()
 
 
+def cause_of(error: BaseException) -> str:
+    """What stands behind an error, for the log: its type, and its status where it has one.
+
+    Never its text: a vendor's message may hold a question, a key or an address.
+    """
+    cause = error.__cause__ or error
+    status = getattr(cause, "status_code", None) or getattr(cause, "upstream_status", None)
+    return f"{type(cause).__name__}{f' {status}' if status else ''}"
+
+
 def count(name: str, value: float = 1) -> None:
     """Add to a counter of this invocation."""
     metrics.add_metric(name=name, unit=MetricUnit.Count, value=value)

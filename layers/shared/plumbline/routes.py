@@ -22,7 +22,7 @@ from plumbline.http import (
     json_response,
     stream_response,
 )
-from plumbline.observability import flush, logger
+from plumbline.observability import cause_of, flush, logger
 from plumbline.turn.events import Event
 from plumbline.turn.persistence import TurnStore
 from plumbline.turn.request import TurnRequest, decode_turn
@@ -85,7 +85,7 @@ class SearchFunction:
             response = self._route(request)
         except PlumblineError as error:
             if error.status >= 500:
-                logger.warning("refused", code=error.code, cause=repr(error.__cause__))
+                logger.warning("refused", code=error.code, cause=cause_of(error))
             response = error_response(error)
         except Exception:
             logger.exception("the search function broke")

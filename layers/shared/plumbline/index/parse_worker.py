@@ -6,6 +6,7 @@ have the parent run what it wrote, as pickle would.
 
 from __future__ import annotations
 
+import gc
 import marshal
 import os
 import signal
@@ -15,6 +16,7 @@ from collections.abc import Callable, Iterable
 from contextlib import suppress
 from typing import Generic, NoReturn, TypeVar
 
+from plumbline.index.collector import collector_paused
 from plumbline.index.file_records import FileRecords
 
 Task = TypeVar("Task")
@@ -89,6 +91,10 @@ class ParseWorker(Generic[Task]):
                 raise WorkerLost
             self._incoming += part
             self.since = now
+        with collector_paused():
+            return self._answered()
+
+    def _answered(self) -> list[tuple[Task, FileRecords]]:
         done: list[tuple[Task, FileRecords]] = []
         while len(self._incoming) >= _LENGTH.size:
             (size,) = _LENGTH.unpack_from(self._incoming)
@@ -114,6 +120,7 @@ def _serve(work: Work, requests: int, answers: int, others: Iterable[int]) -> No
     """The child's life. It never returns: what the parent has open is not the child's to close."""
     status = 1
     try:
+        gc.freeze()  # what the parent made is not the child's to look through
         for end in others:
             os.close(end)
         with os.fdopen(requests, "rb") as reader, os.fdopen(answers, "wb") as writer:

@@ -9,7 +9,7 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING
 
 from plumbline.errors import SessionUnavailable
-from plumbline.observability import count, logger, milliseconds
+from plumbline.observability import cause_of, count, logger, milliseconds
 from plumbline.turn.brain_output import BrainOutput
 from plumbline.turn.discovery import (
     DiscoveryAnalysis,
@@ -219,7 +219,7 @@ def _write(
     try:
         progress.parts.store.finish(write)
     except SessionUnavailable as exc:
-        logger.warning("turn not stored", turn_id=turn.turn_id, cause=repr(exc.__cause__))
+        logger.warning("turn not stored", turn_id=turn.turn_id, cause=cause_of(exc))
         count("TurnNotStored")
         return False
     return True

@@ -9,7 +9,7 @@ from concurrent.futures import Executor
 
 from plumbline.errors import SearchError
 from plumbline.instance import Instance
-from plumbline.observability import logger
+from plumbline.observability import cause_of, logger
 from plumbline.turn.customers import CustomerDirectory, load_customer_directory
 from plumbline.turn.facets import FacetValues
 from plumbline.turn.retrieval import SearchIndex
@@ -54,5 +54,5 @@ class CustomerCache:
                 self._index, facets=self._facets, instance=self._instance
             )
         except SearchError as exc:
-            logger.warning("customer directory not read", cause=repr(exc.__cause__ or exc))
+            logger.warning("customer directory not read", cause=cause_of(exc))
             self._next = self._clock() + RETRY_SECONDS

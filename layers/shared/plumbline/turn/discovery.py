@@ -59,7 +59,7 @@ def analyze_discovery_state(
         len(locked) >= QUALIFYING_SIGNALS and ("pain" in locked or "product" in locked)
     ) or (len(locked) >= QUALIFYING_SIGNALS_LATER and turn_count >= LATER_TURN)
     fatigued = (
-        session_state.questions_asked >= MAX_QUESTIONS or session_state.refusals >= MAX_REFUSALS
+        len(session_state.asked_signals) >= MAX_QUESTIONS or session_state.refusals >= MAX_REFUSALS
     )
     available = tuple(
         name for name in _ASKING_ORDER if name not in locked and name not in asked_signals

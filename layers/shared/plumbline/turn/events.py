@@ -1,7 +1,7 @@
 """The stream protocol: a closed union of typed events and its one encoder.
 
-Names and fields are the design's table, "Events". A ``Chunk`` is built by
-``Chunk.of(paragraph)`` only, from what the auditor released.
+Names and fields are the design's table, "Events". A ``Chunk`` is built in ``turn.generation``
+only, from what the auditor released; a test holds that.
 """
 
 from __future__ import annotations
@@ -11,9 +11,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any, ClassVar, Literal
 
+from plumbline.errors import ConfigurationError, PlumblineError
+
 Step = Literal["admit", "signals", "retrieval", "generation", "audit", "handoff"]
 StepStatus = Literal["started", "done", "skipped", "failed"]
 
+BROKEN = "Something went wrong on our side; please try again."
 HEARTBEAT = b": keep-alive\n\n"
 
 
@@ -195,7 +198,15 @@ def payload(event: Event) -> dict[str, Any]:
 def encode_event(turn_id: str, number: int, event: Event) -> bytes:
     """One server-sent event: id ``<turn_id>:<number>``, its name, one line of JSON."""
     data = json.dumps(payload(event), ensure_ascii=False, separators=(",", ":"), default=_plain)
-    return f"id: {turn_id}:{number}\nevent: {event.name}\ndata: {data}\n\n".encode()
+    # A lone surrogate is no text: it must cost its own character, not the stream.
+    return f"id: {turn_id}:{number}\nevent: {event.name}\ndata: {data}\n\n".encode(errors="replace")
+
+
+def error_event(error: Exception) -> ErrorEvent:
+    """What a reader sees of an error: its own message if it was meant for readers."""
+    if isinstance(error, PlumblineError) and not isinstance(error, ConfigurationError):
+        return ErrorEvent(error.code, error.message, error.retryable)
+    return ErrorEvent("internal_error", BROKEN, True)
 
 
 def _plain(value: object) -> object:

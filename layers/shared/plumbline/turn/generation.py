@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections import Counter
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -9,8 +10,8 @@ from contextlib import closing
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from plumbline.errors import GenerationBlocked, GenerationInterrupted, ModelError
-from plumbline.observability import count, logger
+from plumbline.errors import GenerationBlocked, GenerationInterrupted, ModelError, ModelUnavailable
+from plumbline.observability import cause_of, count, logger
 from plumbline.turn.events import AuditTrace, Chunk
 from plumbline.turn.language_model import (
     Finish,
@@ -28,11 +29,14 @@ if TYPE_CHECKING:
 MAX_REPEATS = 3
 MIN_REPEAT_CHARS = 40
 MAX_ANSWER_CHARS = 60_000
+# What a model that has shown nothing yet leaves of the turn's time to the fallback.
+FALLBACK_SECONDS = 2.0
 
 # Told to the reader under an answer that did not end by itself.
 NOTICES: Mapping[str, str] = {
     "length": "The answer was cut off here because it grew too long.",
     "blocked": "The answer was stopped here by the model's own safety rules.",
+    "repeated": "The answer was ended here because the model began to repeat itself.",
     "missing": "The answer may be incomplete: the model ended it without saying that it was done.",
 }
 
@@ -42,8 +46,8 @@ class StreamResult:
     """An answer as it was shown. Source: seed 000, StreamResult.
 
     ``full_content`` is the concatenation of the chunks; ``provider`` is the model that wrote it;
-    ``failed_provider`` names the one that gave out before the first paragraph; ``asked_signal`` is
-    the signal that the answer's own last question asks for.
+    ``failed_provider`` names the one that gave out before the first paragraph, ``failure`` says
+    why; ``asked_signal`` is the signal that the answer's own last question asks for.
     """
 
     full_content: str
@@ -54,6 +58,7 @@ class StreamResult:
     zombie_prevention_triggered: bool = False
     asked_signal: str | None = None
     failed_provider: str | None = None
+    failure: ModelError | None = None
 
 
 @dataclass(slots=True)
@@ -63,17 +68,21 @@ class _Shown:
     pieces: list[str] = field(default_factory=list)
     repeats: Counter[str] = field(default_factory=Counter)
     chars: int = 0
+    said: bool = False
     endless: bool = False
+    repeated: bool = False
 
     def add(self, content: str) -> None:
         self.pieces.append(content)
         text = " ".join(content.split()).casefold()
         if len(text) >= MIN_REPEAT_CHARS:
             self.repeats[text] += 1
-            self.endless = self.endless or self.repeats[text] >= MAX_REPEATS
+            self.repeated = self.repeated or self.repeats[text] >= MAX_REPEATS
+            self.endless = self.endless or self.repeated
 
     def count(self, text: str) -> None:
         self.chars += len(text)
+        self.said = self.said or bool(text.strip())
         self.endless = self.endless or self.chars > MAX_ANSWER_CHARS
 
 
@@ -98,13 +107,13 @@ def stream_maverick_response(
     for model in models:
         shown, auditor = _Shown(), new_auditor()
         try:
-            finish = yield from _stream(model, request, auditor, shown, preface, debug)
+            # The last one is the fallback, which answers at once and may still do so then.
+            by = request.deadline if model is not models[-1] else math.inf
+            finish = yield from _stream(model, request, auditor, shown, preface, debug, by)
         except ModelError as exc:
             if shown.pieces:
                 raise
-            logger.warning(
-                "model gave out", model=model.name, code=exc.code, cause=repr(exc.__cause__)
-            )
+            logger.warning("model gave out", model=model.name, code=exc.code, cause=cause_of(exc))
             count("ModelFailed")
             failed, failed_name = failed or exc, failed_name or model.name
             continue
@@ -118,6 +127,7 @@ def stream_maverick_response(
             zombie_prevention_triggered=shown.endless,
             asked_signal=asked(content),
             failed_provider=failed_name,
+            failure=failed,
         )
     raise failed or GenerationInterrupted("There is no language model to answer with.")
 
@@ -129,6 +139,7 @@ def _stream(
     shown: _Shown,
     preface: str,
     debug: bool,
+    deadline: float,
 ) -> Generator[Chunk | AuditTrace, None, Finish]:
     finish = Finish("missing", Usage())
     with closing(_closable(model.stream(request))) as items:
@@ -138,17 +149,23 @@ def _stream(
                 break
             if preface and not shown.chars:
                 yield from _release(auditor.feed(preface), shown, debug)
-            shown.count(item.text)
-            yield from _release(auditor.feed(item.text), shown, debug)
+            # A lone surrogate is no text, and would break whatever encodes it.
+            text = item.text.encode(errors="replace").decode()
+            shown.count(text)
+            yield from _release(auditor.feed(text), shown, debug)
             if shown.endless:
                 count("ZombiePrevented")
-                finish = Finish("length", Usage(), "stopped: the model repeated itself")
+                finish = Finish("repeated" if shown.repeated else "length", Usage())
                 break
-            if time.monotonic() > request.deadline:
+            reserve = 0.0 if shown.pieces else FALLBACK_SECONDS
+            if time.monotonic() > deadline - reserve:
                 raise GenerationInterrupted("The answer took too long and was cut off.")
     if finish.reason == "blocked" and not shown.chars:
         raise GenerationBlocked("The model's safety rules stopped the answer before it began.")
+    if finish.reason == "stop" and not shown.said:
+        raise ModelUnavailable("The model answered nothing.")
     if finish.reason in NOTICES:
+        shown.repeated = False
         yield from _release(auditor.feed(f"\n\n{NOTICES[finish.reason]}\n"), shown, debug)
     yield from _release(auditor.close(), shown, debug)
     return finish
@@ -165,6 +182,8 @@ def _release(
         if paragraph.content:
             yield Chunk(len(shown.pieces), paragraph.content)
             shown.add(paragraph.content)
+        if shown.repeated:
+            return
 
 
 def _closable(

@@ -8,7 +8,7 @@ from typing import Literal, Protocol
 
 from plumbline.sources import Source
 
-FinishReason = Literal["stop", "length", "blocked", "missing"]
+FinishReason = Literal["stop", "length", "blocked", "missing", "repeated"]
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 from plumbline.errors import ModelError, NotFound, SearchError
 from plumbline.instance import MAVERICK
-from plumbline.observability import logger
+from plumbline.observability import cause_of, logger
 from plumbline.turn import fixed_answers
 from plumbline.turn.conclusion import conclude, record_failure
 from plumbline.turn.consent import detect_consent
@@ -161,8 +161,8 @@ def _retrieve(
                 instance=parts.instance,
             )
     except SearchError as exc:
-        logger.warning("search failed", turn_id=turn.turn_id, cause=repr(exc.__cause__))
-        progress.outcomes["algolia"] = False
+        logger.warning("search failed", turn_id=turn.turn_id, cause=cause_of(exc))
+        progress.blame("algolia", exc)
         yield PipelineStep("retrieval", "failed", turn.timings.elapsed())
         yield from record_failure(progress, ErrorEvent(exc.code, exc.message, exc.retryable))
         return None
@@ -210,8 +210,8 @@ def _generate(
                 yield event
                 yield from extraction.poll()
     except ModelError as exc:
-        logger.warning("generation failed", turn_id=turn.turn_id, cause=repr(exc.__cause__))
-        progress.outcomes[models[0].name] = False
+        logger.warning("generation failed", turn_id=turn.turn_id, cause=cause_of(exc))
+        progress.blame(models[0].name, exc)
         yield PipelineStep("generation", "failed", turn.timings.elapsed())
         yield from record_failure(progress, ErrorEvent(exc.code, exc.message, exc.retryable))
         return None

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass, field
 
+from plumbline.errors import GenerationInterrupted, ModelUnavailable, SearchUnavailable
 from plumbline.observability import count, logger
 from plumbline.turn.events import AuditTrace, Chunk
 from plumbline.turn.generation import StreamResult
@@ -49,6 +50,14 @@ class TurnProgress:
             self.chunks += 1
             self.shown.append(event.content)
 
+    def blame(self, upstream: str, error: Exception | None) -> None:
+        """Count a failure against an upstream's breaker, if it was the upstream's.
+
+        A refused question or a blocked prompt is this turn's own, and must not shut others out.
+        """
+        if isinstance(error, SearchUnavailable | ModelUnavailable | GenerationInterrupted):
+            self.outcomes[upstream] = False
+
     def note_prompt(self, prompt: Prompt) -> None:
         """Tell the operator when the prompt's budget bit. Source: design, decision 11."""
         if prompt.dropped:
@@ -64,7 +73,7 @@ class TurnProgress:
         """Take in who wrote the answer, and who could not."""
         self.model, self.usage = result.provider, result.finish.usage
         if result.failed_provider:
-            self.outcomes[result.failed_provider] = False
+            self.blame(result.failed_provider, result.failure)
         elif result.provider not in ("extractive", "fixed"):
             self.outcomes[result.provider] = True
         if result.provider == "extractive":

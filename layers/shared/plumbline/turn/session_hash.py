@@ -54,6 +54,11 @@ def read_session(session_id: str, raw: Mapping[str, str]) -> SessionState:
     """The session in these fields. A field of another version, corrupt or oversized is ignored,
     never an error, and listed in ``stale_fields``.
     """
+    written = raw.get("v", "")
+    if written.isdecimal() and written > str(VERSION):
+        # A newer version's fields may mean something else under the same name; an older one's are
+        # read as far as they are ours.
+        return SessionState(session_id=session_id, stale_fields=tuple(raw))
     reader = _Reader(raw)
     signals = reader.texts("signal:", SIGNALS)
     denied = reader.lists("denied:", SIGNALS, MAX_DENIED_VALUES)
@@ -150,10 +155,10 @@ class _Reader:
 
     def count(self, name: str) -> int:
         text = self._raw.get(name, "0")
-        if not text.isascii() or not text.isdigit() or len(text) > 7:
+        if not text.isascii() or not text.isdigit() or len(text) > 7 or int(text) >= _MAX_COUNT:
             return 0
         self._read.add(name)
-        return min(int(text), _MAX_COUNT)
+        return int(text)
 
     def text(self, name: str) -> str | None:
         value = self._json(name)

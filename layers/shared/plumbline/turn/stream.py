@@ -6,9 +6,17 @@ import queue
 import threading
 from collections.abc import Callable, Iterator
 
-from plumbline.errors import PlumblineError
-from plumbline.observability import count, flush, logger
-from plumbline.turn.events import HEARTBEAT, TERMINAL, ErrorEvent, Event, encode_event
+from plumbline.errors import ConfigurationError, PlumblineError
+from plumbline.observability import cause_of, count, flush, logger
+from plumbline.turn.events import (
+    BROKEN,
+    HEARTBEAT,
+    TERMINAL,
+    ErrorEvent,
+    Event,
+    encode_event,
+    error_event,
+)
 
 HEARTBEAT_SECONDS = 10.0
 _END = object()
@@ -59,14 +67,22 @@ def _terminated(turn_id: str, events: Callable[[], Iterator[Event]]) -> Iterator
             yield event
             if isinstance(event, TERMINAL):
                 return
-    except PlumblineError as exc:
-        logger.warning("turn failed", turn_id=turn_id, code=exc.code, cause=repr(exc.__cause__))
-        count("TurnFailed")
-        yield ErrorEvent(exc.code, exc.message, exc.retryable)
-        return
-    except Exception:
-        logger.exception("turn broke", turn_id=turn_id)
-        count("TurnBroken")
+    except Exception as exc:
+        note_failure(turn_id, exc)
+        yield error_event(exc)
     else:
         logger.error("turn ended without a terminal event", turn_id=turn_id)
-    yield ErrorEvent("internal_error", "Something went wrong on our side; please try again.", True)
+        yield ErrorEvent("internal_error", BROKEN, True)
+
+
+def note_failure(turn_id: str, error: Exception) -> None:
+    """Log once why a turn failed: a line for what was foreseen, the traceback for a defect."""
+    if isinstance(error, ConfigurationError):
+        logger.error("deployment is at fault", turn_id=turn_id, problem=error.message)
+        count("TurnBroken")
+    elif isinstance(error, PlumblineError):
+        logger.warning("turn failed", turn_id=turn_id, code=error.code, cause=cause_of(error))
+        count("TurnFailed")
+    else:
+        logger.error("turn broke", turn_id=turn_id, exc_info=error)
+        count("TurnBroken")
