@@ -49,6 +49,8 @@ class Compared:
     recall: float
 
 
+_ASSIGNED_FUNCTION = re.compile(r"\s*=\s*(?:async\s*)?(?:function\b|\(|\w+\s*=>|\$/)")
+
 LANGUAGES: Mapping[str, Compared] = {
     "python": Compared("Python", (".py",), frozenset({"function", "member", "class"}), 0.99),
     "javascript": Compared(
@@ -198,9 +200,12 @@ def _excepted(language: str, tag: Tag) -> bool:
     """Is it something that ctags calls a function or class, and that nobody defines there?
 
     JavaScript: every object literal, every name that ``.prototype`` or ``new`` follows and every
-    ``catch (e)`` that is assigned to is a "class"; a name that holds the *result* of a function
-    that is called on the spot is a "function". C++: a test case's macro is its name. C#: explicit
-    implementations keep their interface, type parameters pass for the class. Kotlin: every lambda
+    ``catch (e)`` that is assigned to is a "class", as is the ``exports`` that a named class is
+    assigned to; a name that holds the *result* of a function that is called on the spot is a
+    "function"; whatever follows ``.prototype.`` is a "method", even where it is only called or is
+    given another one's name. C++: a test case's macro is its name. C#: explicit
+    implementations keep their interface, type parameters pass for the class. TypeScript: each name
+    of ``import { type A, type B }`` is an alias. Kotlin: every lambda
     and its parameters are "methods", a companion without a name is called Companion. Bash: arrays
     are functions.
     """
@@ -211,11 +216,19 @@ def _excepted(language: str, tag: Tag) -> bool:
         return "." in tag.name or f"<{tag.name}>" in tag.pattern
     if language == "bash":
         return tag.name.endswith("=")
+    if language == "typescript" and tag.kind == "alias":
+        return (
+            re.search(rf"\btype {re.escape(tag.name)}(?: as \w+)? *[,}}]", tag.pattern) is not None
+        )
     if language == "cpp":
         return tag.name.startswith("TEST") or "PB_DS_" in tag.pattern
     if language == "javascript":
         if tag.kind == "class":
-            return re.search(r"\bclass\b", tag.pattern) is None
+            wanted = r"\bclass\b(?! (?!extends\b)\w)" if tag.name == "exports" else r"\bclass\b"
+            return re.search(wanted, tag.pattern) is None
+        reached = re.search(rf"\.prototype\.{re.escape(tag.name)}\b(.*)", tag.pattern)
+        if reached:
+            return _ASSIGNED_FUNCTION.match(reached[1]) is None
         return re.search(r"= *(\\?/\*.*\*\\?/)? *\(+ *function", tag.pattern) is not None
     return False
 
