@@ -30,6 +30,7 @@ from devstack.algolia_wire import (
     updated,
 )
 from devstack.engine.browse import browse
+from devstack.engine.embedder import Embedder
 from devstack.engine.engine import Engine
 from devstack.engine.errors import BadRequest, EngineError, Forbidden
 
@@ -45,7 +46,8 @@ class AlgoliaServer:
     """Serves an engine on a loopback address until stopped.
 
     ``api_keys`` maps a key to what it may do: ``search`` reads, ``admin`` does everything.
-    ``folder`` keeps the indices; without one they live in memory. ``events`` holds the last
+    ``folder`` keeps the indices; without one they live in memory. With an ``embedder`` the indices
+    whose ``mode`` is ``neuralSearch`` are searched by vectors too. ``events`` holds the last
     Insights events that arrived.
     """
 
@@ -58,8 +60,9 @@ class AlgoliaServer:
         app_id: str,
         api_keys: Mapping[str, frozenset[str]],
         threads: int = 8,
+        embedder: Embedder | None = None,
     ) -> None:
-        self.engine = Engine(folder)
+        self.engine = Engine(folder, embedder=embedder)
         self.events: deque[dict[str, Any]] = deque(maxlen=KEPT_EVENTS)
         self._app_id = app_id
         self._keys = dict(api_keys)

@@ -6,7 +6,7 @@ import threading
 from collections.abc import Mapping
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from devstack.engine import facets
 from devstack.engine.candidates import CandidateQuery
@@ -19,29 +19,60 @@ from devstack.engine.search_index import SearchIndex
 from devstack.engine.settings import Settings
 from devstack.engine.text_index import Snapshot
 
+if TYPE_CHECKING:
+    from devstack.engine.embedder import Embedder
+    from devstack.engine.embeddings import Embeddings
+
 MAX_NAME = 256
 
 
 class Engine:
     """The indices of one application. Safe to use from many threads.
 
-    Every write is journalled, applied and published before it returns its task number, so tasks
-    are ordered and always published. With no folder everything is in memory.
+    Every write is journalled, applied and found by its words before it returns its task number.
+    With an ``embedder``, an index whose ``mode`` is ``neuralSearch`` embeds its records in the
+    background: a task is published when they are found by their vectors too. Without one the mode
+    has no effect, as in an Algolia application without NeuralSearch. With no folder everything is
+    in memory.
     """
 
-    def __init__(self, folder: Path | None = None) -> None:
+    def __init__(self, folder: Path | None = None, *, embedder: Embedder | None = None) -> None:
         self._journal = Journal(folder)
         self._write_lock = threading.RLock()
         self._indices: dict[str, SearchIndex] = {}
         self._task = self._journal.last_task()
+        self._embeddings = self._open_embeddings(embedder)
         for stored in self._journal.indices():
-            index = SearchIndex(stored.name, Settings.of(stored.settings), stored.created)
+            index = self._new_index(stored.name, Settings.of(stored.settings), stored.created)
             index.apply(dict(self._journal.records(stored.name)))
             index.updated = stored.updated
             self._indices[stored.name] = index
+        # Whatever a crash left without a vector was written by a task up to the last.
+        self._restarted_at = self._task
+        if self._embeddings is not None:
+            self._embeddings.load({k for one in self._indices.values() for k in one.vector_keys()})
+            for index in self._indices.values():
+                self._embeddings.want(index.without_vector(), 0)
+
+    def _open_embeddings(self, embedder: Embedder | None) -> Embeddings | None:
+        if embedder is None:
+            return None
+        # numpy comes with the model, and only then.
+        from devstack.engine.embeddings import Embeddings
+
+        return Embeddings(embedder, self._journal, self._write_lock, self._publish_vectors)
+
+    def _publish_vectors(self) -> None:
+        for index in self._indices.values():
+            index.publish_vectors()
+
+    def _new_index(self, name: str, settings: Settings, created: str) -> SearchIndex:
+        return SearchIndex(name, settings, created, self._embeddings)
 
     def close(self) -> None:
         """Closes the journal. Searches still work, writes fail."""
+        if self._embeddings is not None:
+            self._embeddings.close()
         with self._write_lock:
             self._journal.close()
 
@@ -123,9 +154,14 @@ class Engine:
         return self.snapshot(name).settings.public()
 
     def task_status(self, task: int) -> dict[str, Any]:
-        """Published, if the task exists: a write returns only when it is visible."""
+        """Published, if the task exists and none of its records waits for its vector."""
         if task > self._task or task < 1:
             raise NoSuchThing("taskID does not exist")
+        if self._embeddings is not None and (
+            self._embeddings.pending(task)
+            or (task <= self._restarted_at and self._embeddings.pending(0))
+        ):
+            return {"status": "notPublished", "pendingTask": True}
         return {"status": "published", "pendingTask": False}
 
     def list_indices(self) -> list[dict[str, Any]]:
@@ -260,12 +296,14 @@ class Engine:
         drops = [IndexWrite(one, {}, "", "", {}, dropped=True) for one in also_drop or []]
         task = self._task + 1
         self._journal.write(task, [write, *drops])
+        # Documents from this number on are this task's; after new settings that is all of them.
+        since = index.next_number if index is not None and kept is index.settings else 0
         if index is None:
-            index = SearchIndex(name, kept, created)
+            index = self._new_index(name, kept, created)
         elif kept is not index.settings:
             if cleared:
                 # The old records go anyway: no need to build them anew under new settings.
-                index = SearchIndex(name, kept, created)
+                index = self._new_index(name, kept, created)
             else:
                 index.configure(kept)
         if records or cleared:
@@ -276,6 +314,8 @@ class Engine:
             name: index,
         }
         self._task = task
+        if self._embeddings is not None:
+            self._embeddings.want(index.without_vector(0 if cleared else since), task)
         return task
 
     def _drop(self, name: str) -> int:

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import json
 import sqlite3
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -20,6 +20,9 @@ CREATE TABLE IF NOT EXISTS records (
   index_name TEXT NOT NULL, object_id TEXT NOT NULL, sequence INTEGER NOT NULL, body TEXT NOT NULL,
   PRIMARY KEY (index_name, object_id)) WITHOUT ROWID;
 CREATE TABLE IF NOT EXISTS tasks (id INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS vectors (
+  model TEXT NOT NULL, key BLOB NOT NULL, vector BLOB NOT NULL,
+  PRIMARY KEY (model, key)) WITHOUT ROWID;
 """
 
 
@@ -135,6 +138,30 @@ class Journal:
             )
             for object_id, body in rows:
                 yield object_id, json.loads(body)
+
+    def keep_vectors(self, model: str, vectors: Sequence[tuple[bytes, bytes]]) -> None:
+        """Keeps vectors by the key of their text; on disk when this returns."""
+        if self._connection is not None:
+            self._connection.execute("BEGIN IMMEDIATE")
+            self._connection.executemany(
+                "INSERT OR REPLACE INTO vectors VALUES (?, ?, ?)",
+                [(model, key, vector) for key, vector in vectors],
+            )
+            self._connection.execute("COMMIT")
+
+    def vectors(self, model: str) -> list[tuple[bytes, bytes]]:
+        """Every vector of a model with its key."""
+        if self._connection is None:
+            return []
+        rows = self._connection.execute("SELECT key, vector FROM vectors WHERE model = ?", (model,))
+        return rows.fetchall()
+
+    def drop_vectors(self, model: str, keys: Iterable[bytes]) -> None:
+        """Forgets vectors whose text no record has."""
+        if self._connection is not None:
+            self._connection.executemany(
+                "DELETE FROM vectors WHERE model = ? AND key = ?", [(model, key) for key in keys]
+            )
 
     def close(self) -> None:
         """Closes the file; everything acknowledged is already in it."""

@@ -5,8 +5,8 @@ from __future__ import annotations
 import time
 import uuid
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, replace
-from typing import Any
+from dataclasses import dataclass, field, replace
+from typing import TYPE_CHECKING, Any
 from urllib.parse import urlencode
 
 from devstack.engine import facets
@@ -27,6 +27,9 @@ from devstack.engine.query_words import QueryWord, Token, expand, tokens_of
 from devstack.engine.ranking import RankedDocument, Ranker
 from devstack.engine.text_index import Snapshot
 
+if TYPE_CHECKING:
+    from devstack.engine.neural import Scores, UnionQuery
+
 FIRST_WORDS_REMOVED = 5
 
 
@@ -37,7 +40,9 @@ class Found:
     ranked: Sequence[RankedDocument]
     total: int
     words: Sequence[QueryWord]
-    query: CandidateQuery
+    query: CandidateQuery | UnionQuery
+    # By document number, in neural mode.
+    scores: Mapping[int, Scores] = field(default_factory=dict)
 
 
 def search(snapshot: Snapshot, name: str, body: Mapping[str, Any]) -> dict[str, Any]:
@@ -113,6 +118,8 @@ def find(snapshot: Snapshot, parameters: SearchParameters, wanted: int) -> Found
             found = attempt.run(fewer)
             if found.total:
                 break
+    if snapshot.vectors is not None and parameters.get("mode", "neuralSearch") == "neuralSearch":
+        return attempt.with_vectors(found)
     return found
 
 
@@ -145,8 +152,7 @@ class _Attempt:
         query = CandidateQuery(self.snapshot, words, self.slots, self.filters, self.boosts)
         if any(not word.optional and not word.answerable for word in words):
             return Found((), 0, words, query)
-        score = self.scorer.score if self.scorer else None
-        ranker = Ranker(self.snapshot, words, self.slots, self.parameters, score)
+        ranker = self._ranker(words)
         distinct = self.parameters.distinct(self.snapshot.settings)
         # Without words nothing but filters and custom ranking orders, and with groups or a typo
         # limit the total depends on every match: then all of them are ranked.
@@ -160,6 +166,38 @@ class _Attempt:
             return Found(ranked, len(ranked), words, query)
         candidates = query.best(self.wanted)
         return Found(ranker.ranked(candidates.documents), candidates.total, words, query)
+
+    def _ranker(self, words: Sequence[QueryWord]) -> Ranker:
+        score = self.scorer.score if self.scorer else None
+        return Ranker(self.snapshot, words, self.slots, self.parameters, score)
+
+    def with_vectors(self, found: Found) -> Found:
+        """The keyword results merged with the nearest vectors.
+
+        One word that records have is a name or a part of one: its keyword results stand alone.
+        """
+        vectors, typed = self.snapshot.vectors, self.parameters.query.split()
+        keywords = found.query
+        if vectors is None or not isinstance(keywords, CandidateQuery) or not typed:
+            return found
+        if len(typed) == 1 and found.total:
+            return found
+        # numpy comes with the embedding model, and only then.
+        from devstack.engine import neural
+
+        merged = neural.merge(
+            self.snapshot,
+            vectors,
+            neural.question_of(self.parameters.query, found.words, self.snapshot),
+            (found.ranked, found.total, keywords),
+            self._ranker(found.words),
+            self.filters,
+        )
+        ranked, total = merged.ranked, merged.total
+        if distinct := self.parameters.distinct(self.snapshot.settings):
+            ranked = _grouped(ranked, distinct)
+            total = len(ranked)
+        return Found(ranked, total, found.words, merged.query, merged.scores)
 
 
 def _fewest_typos(ranked: Sequence[RankedDocument], kinds: int) -> list[RankedDocument]:
@@ -189,7 +227,10 @@ def _response(
 ) -> dict[str, Any]:
     highlighter = Highlighter(snapshot, found.words, parameters)
     response: dict[str, Any] = {
-        "hits": [_hit(snapshot, parameters, highlighter, ranked) for ranked in page],
+        "hits": [
+            _hit(snapshot, parameters, highlighter, one, found.scores.get(one.document.number))
+            for one in page
+        ],
         "nbHits": found.total,
     }
     if parameters.length is not None or parameters.offset is not None:
@@ -253,6 +294,7 @@ def _hit(
     parameters: SearchParameters,
     highlighter: Highlighter,
     ranked: RankedDocument,
+    scores: Scores | None,
 ) -> dict[str, Any]:
     record = ranked.document.record()
     wanted = parameters.values.get("attributesToRetrieve")
@@ -277,6 +319,12 @@ def _hit(
             "words": ranked.words,
             "filters": ranked.filters,
         }
+        if scores is not None:
+            hit["_rankingInfo"] |= {
+                "keywordScore": round(scores.keyword, 6),
+                "semanticScore": round(scores.semantic, 6),
+                "neuralScore": round(scores.neural, 6),
+            }
     return hit
 
 

@@ -4,12 +4,19 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterable, Mapping
-from typing import Any
+from dataclasses import replace
+from typing import TYPE_CHECKING, Any
 
 from devstack.engine.documents import Document, Slots, build
 from devstack.engine.settings import REINDEXING, Settings
 from devstack.engine.text_index import Snapshot, TextIndex, slot_view
 from devstack.engine.vocabulary import Vocabulary, Words
+
+if TYPE_CHECKING:
+    from devstack.engine.embeddings import Embeddings
+    from devstack.engine.vectors import VectorView
+
+NEURAL = "neuralSearch"
 
 
 class SearchIndex:
@@ -17,14 +24,18 @@ class SearchIndex:
     to read from any thread, and each write is seen whole or not at all.
     """
 
-    def __init__(self, name: str, settings: Settings, created: str) -> None:
+    def __init__(
+        self, name: str, settings: Settings, created: str, embeddings: Embeddings | None = None
+    ) -> None:
         self.name = name
+        self._embeddings = embeddings
         self.created = created
         self.updated = created
         self._next = 0
         self._lock = threading.RLock()
         self._numbers_by_id: dict[str, int] = {}
         self._documents: dict[int, Document] = {}
+        self._snapshot: Snapshot
         self._reset(settings)
 
     def _reset(self, settings: Settings) -> None:
@@ -37,6 +48,7 @@ class SearchIndex:
         self._text = TextIndex(settings)
         self._numbers_by_id = {}
         self._documents = {}
+        self._vector_keys: dict[int, bytes] = {}
         self._publish()
 
     @property
@@ -89,9 +101,37 @@ class SearchIndex:
                 self.settings = settings
                 self._publish()
 
+    @property
+    def next_number(self) -> int:
+        """The number that the next document gets."""
+        return self._next
+
+    def vector_keys(self) -> set[bytes]:
+        """The keys of every record's vector, there or not."""
+        with self._lock:
+            return set(self._vector_keys.values())
+
+    def without_vector(self, since: int = 0) -> dict[bytes, str]:
+        """The texts of the documents from a number on whose vectors are not there, by their keys;
+        none in keyword mode.
+        """
+        if self._embeddings is None or self.settings.get("mode") != NEURAL:
+            return {}
+        with self._lock:
+            return dict(
+                self._embeddings.text(self._documents[number].record(), self.settings)
+                for number, key in self._vector_keys.items()
+                if number >= since and key not in self._embeddings
+            )
+
+    def publish_vectors(self) -> None:
+        """Makes vectors searchable that were added since the last write."""
+        with self._lock:
+            self._snapshot = replace(self.snapshot, vectors=self._vector_view())
+
     def _reset_documents(self, records: Iterable[tuple[str, Mapping[str, Any] | None]]) -> None:
         """A new index beside the old one, which answers until the new one is whole."""
-        fresh = SearchIndex(self.name, self.settings, self.created)
+        fresh = SearchIndex(self.name, self.settings, self.created, self._embeddings)
         for object_id, record in records:
             fresh._put(object_id, record)
         fresh._publish()
@@ -104,6 +144,7 @@ class SearchIndex:
             "_text",
             "_numbers_by_id",
             "_documents",
+            "_vector_keys",
             "_next",
         ]:
             setattr(self, name, getattr(fresh, name))
@@ -114,6 +155,7 @@ class SearchIndex:
         if old is not None:
             self._text.remove(old)
             gone = self._documents.pop(old)
+            self._vector_keys.pop(old, None)
             frequency = self._vocabulary.words.frequency
             for word in set(gone.words):
                 frequency[word] -= 1
@@ -131,6 +173,10 @@ class SearchIndex:
         self._next += 1
         self._numbers_by_id[object_id] = indexed.document.number
         self._documents[indexed.document.number] = indexed.document
+        if self._embeddings is not None:
+            self._vector_keys[indexed.document.number] = self._embeddings.text(
+                record, self.settings
+            )[0]
         for attribute, value in indexed.numbers:
             self._seen_numbers.setdefault(attribute, set()).add(value)
         self._text.put(indexed)
@@ -154,4 +200,10 @@ class SearchIndex:
             vocabulary=self._vocabulary.publish(),
             facet_terms=self._facet_terms,
             numbers=dict(self._numbers),
+            vectors=self._vector_view(),
         )
+
+    def _vector_view(self) -> VectorView | None:
+        if self._embeddings is None or self.settings.get("mode") != NEURAL:
+            return None
+        return self._embeddings.view(self._vector_keys)

@@ -6,13 +6,16 @@ from bisect import bisect_left, bisect_right
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import tantivy
 
 from devstack.engine.documents import MAX_SLOTS, Document, IndexedText, Slots, SortValue
 from devstack.engine.settings import Settings, SortKey
 from devstack.engine.vocabulary import VocabularyView, Words
+
+if TYPE_CHECKING:
+    from devstack.engine.vectors import VectorView
 
 MAX_FACETS = 32
 
@@ -32,6 +35,8 @@ class Snapshot:
     vocabulary: VocabularyView
     facet_terms: Words
     numbers: Mapping[str, Sequence[float]]
+    # None without an embedding model, and for an index in keyword mode.
+    vectors: VectorView | None = None
 
     @cached_property
     def places_without_query(self) -> Mapping[int, int]:
