@@ -15,6 +15,7 @@ from plumbline.errors import RepositoryEmpty, SearchRefused
 from plumbline.index.addresses import repository_host
 from plumbline.index.archive import Member, RepositoryArchive
 from plumbline.index.file_records import FileRecords, RecordMaker
+from plumbline.index.git_attributes import FILE_NAME, GitAttributes
 from plumbline.index.languages import is_binary
 from plumbline.index.manifests import Manifest, Manifests
 from plumbline.index.parse_pool import ParsePool, usual_workers, workers_that_pay
@@ -192,10 +193,14 @@ class IndexRun:
         self, archive: RepositoryArchive, snapshot: SnapshotWriter
     ) -> Iterator[tuple[Member, bool]]:
         """Every member, its text kept in the snapshot, and whether this part is to read it."""
+        attributes = GitAttributes()
         for done, member in enumerate(archive.read(), start=1):
             if member.skipped is None and not is_binary(member.data):
                 snapshot.add(member.path, member.data)
-            yield member, done > self._position
+                if member.path.rpartition("/")[2] == FILE_NAME:
+                    attributes.add(member.path, member.data)
+            marked = member.skipped or attributes.reason(member.path)
+            yield Member(member.path, skipped=marked) if marked else member, done > self._position
 
     def _index(self, member: Member, found: FileRecords | None) -> None:
         skipped = member.skipped if found is None else found.skipped
