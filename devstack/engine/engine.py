@@ -11,10 +11,12 @@ from typing import TYPE_CHECKING, Any
 from devstack.engine import facets
 from devstack.engine.candidates import CandidateQuery
 from devstack.engine.errors import BadRequest, NoSuchThing, no_such_index
+from devstack.engine.finding import all_filters
 from devstack.engine.journal import IndexWrite, Journal
+from devstack.engine.multi_query import run_queries
 from devstack.engine.parameters import resolve
 from devstack.engine.records import Record, encoded, object_requests, resolve_batch
-from devstack.engine.search import all_filters, matching, retrieved, search
+from devstack.engine.search import matching, retrieved, search
 from devstack.engine.search_index import SearchIndex
 from devstack.engine.settings import Settings
 from devstack.engine.text_index import Snapshot
@@ -93,29 +95,7 @@ class Engine:
         """Several queries. With ``stopIfEnoughMatches`` those after the first that fills its
         ``hitsPerPage`` are not run: their results are empty and marked ``processed: false``.
         """
-        if not isinstance(requests, list):
-            raise BadRequest('Attribute "requests" should be an array')
-        if strategy not in ("none", "stopIfEnoughMatches"):
-            raise BadRequest('Invalid value for "strategy", expected none or stopIfEnoughMatches')
-        results: list[dict[str, Any]] = []
-        enough = False
-        for request in requests:
-            if not isinstance(request, dict) or not isinstance(request.get("indexName"), str):
-                raise BadRequest("indexName is missing in a request")
-            name = request["indexName"]
-            body = {k: v for k, v in request.items() if k not in ("indexName", "type", "facet")}
-            if enough:
-                results.append(_not_run(name, body))
-                continue
-            if request.get("type") == "facet":
-                query = {k: v for k, v in body.items() if k != "maxFacetHits"}
-                results.append(self.facet_values(name, str(request.get("facet", "")), query))
-                continue
-            result = self.search(name, body)
-            results.append(result)
-            wanted = result.get("hitsPerPage", result.get("length", 0))
-            enough = strategy == "stopIfEnoughMatches" and result["nbHits"] >= wanted
-        return results
+        return run_queries(requests, strategy, self.search, self.facet_values)
 
     def facet_values(self, name: str, attribute: str, body: Mapping[str, Any]) -> dict[str, Any]:
         """The search for values of one facet."""
@@ -335,18 +315,3 @@ def _checked_name(name: str) -> str:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds").replace("+00:00", "Z")
-
-
-def _not_run(name: str, body: Mapping[str, Any]) -> dict[str, Any]:
-    return {
-        "hits": [],
-        "nbHits": 0,
-        "page": 0,
-        "nbPages": 0,
-        "hitsPerPage": body.get("hitsPerPage", 20),
-        "processingTimeMS": 0,
-        "processed": False,
-        "query": body.get("query", ""),
-        "params": "",
-        "index": name,
-    }
