@@ -11,8 +11,9 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 
 import algoliasearch.http.exceptions as vendor
 import pytest
+from algoliasearch.http.hosts import Host, HostsCollection
 
-from plumbline.adapters.algolia import AlgoliaIndex
+from plumbline.adapters.algolia import AlgoliaIndex, _Client
 from plumbline.errors import SearchError, SearchNotConfigured, SearchRefused, SearchUnavailable
 
 Reply = Callable[[BaseHTTPRequestHandler], None]
@@ -49,6 +50,7 @@ class Scripted:
     def __init__(self) -> None:
         self.replies: list[Reply] = []
         self.requests: list[tuple[str, str, dict[str, str], bytes]] = []
+        self.peers: list[tuple[str, int]] = []
         outer = self
 
         class Handler(BaseHTTPRequestHandler):
@@ -56,6 +58,7 @@ class Scripted:
 
             def handle_any(self) -> None:
                 length = int(self.headers.get("content-length") or 0)
+                outer.peers.append(self.client_address)
                 headers = {name.lower(): value for name, value in self.headers.items()}
                 outer.requests.append((self.command, self.path, headers, self.rfile.read(length)))
                 step = outer.replies.pop(0) if len(outer.replies) > 1 else outer.replies[0]
@@ -150,6 +153,31 @@ def test_a_closed_port_is_unavailable() -> None:
         port = free.getsockname()[1]
     with pytest.raises(SearchUnavailable):
         index(f"http://127.0.0.1:{port}").search({"query": "x"})
+
+
+def test_a_host_that_refuses_is_passed_over(server: Scripted) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        dead = free.getsockname()[1]
+    server.replies = [OK]
+    client = _Client("APP", "KEY", server.url, (1.0, 1.0, 1.0))
+    port = server.server.server_address[1]
+    client.config.hosts = HostsCollection(
+        [Host("127.0.0.1", scheme="http", port=dead), Host("127.0.0.1", scheme="http", port=port)]
+    )
+    for _ in range(2):
+        assert json.loads(client.request("POST", "/1/indexes/ix/query", "{}", reads=True))["hits"]
+    assert len(server.requests) == 2
+
+
+def test_threads_that_come_and_go_share_connections(server: Scripted) -> None:
+    """Each turn runs in a thread of its own; none pays for a connection that is there."""
+    server.replies = [OK]
+    shared = index(server.url)
+    for _ in range(4):
+        thread = threading.Thread(target=lambda: shared.search({"query": "x"}))
+        thread.start()
+        thread.join()
+    assert len(set(server.peers)) == 1
 
 
 @pytest.mark.parametrize(("app", "key"), [(None, "k"), ("", "k"), ("a", None), ("a", "")])

@@ -57,8 +57,7 @@ def admit(
     turn: TurnMark | None = None,
 ) -> SharedReply:
     return state.admit(
-        rate_key="rate:turn:me",
-        limit=limit,
+        rates={"rate:turn:me:192.0.2.1": limit, "rate:turn:me": 10 * limit},
         period_seconds=60,
         session_id=session_id,
         upstreams=upstreams,
@@ -84,10 +83,9 @@ def test_the_limit_lets_a_burst_in_and_then_says_how_long_to_wait(state: RedisSt
 
 def test_a_session_comes_back_as_it_was_written(state: RedisState) -> None:
     state.finish(write(set_fields={"v": "1", "signal:role": '"dev"'}, increments={"turns": 1}))
-    state.finish(
-        write(set_fields={"v": "1"}, delete_fields=["signal:role"], increments={"turns": 1})
-    )
-    assert admit(state, session_id=SESSION).session == {"v": "1", "turns": "2"}
+    state.finish(write(turn_id="t2", delete_fields=["signal:role"], increments={"turns": 1}))
+    session = admit(state, session_id=SESSION).session
+    assert session == {"v": "1", "turns": "2", "written": "t2"}
     assert admit(state, session_id="b" * 32).session == {}
 
 
@@ -151,7 +149,65 @@ def test_deleting_a_session_leaves_nothing_of_it(state: RedisState, client: redi
     client.lpush(f"telemetry:{SESSION}", "not json", "[]", '{"turn_id": 3}')
     state.add_feedback("t1", "{}")
     state.delete_session(SESSION)
-    assert client.keys("*") == []
+    assert client.keys("*") == [f"session:{SESSION}"]
+    assert client.hgetall(f"session:{SESSION}") == {"deleted": "1"}
+    assert 0 < int(client.ttl(f"session:{SESSION}")) <= 900
+    assert admit(state, session_id=SESSION).session == {}
+
+
+def test_every_turn_of_a_session_goes_with_it(state: RedisState, client: redis.Redis) -> None:
+    for number in range(TELEMETRY_TURNS + 5):
+        state.finish(write(turn_id=f"t{number}", telemetry=f'{{"turn_id":"t{number}"}}'))
+    state.delete_session(SESSION)
+    assert client.keys("turn:*") == []
+
+
+def test_a_turn_that_ends_after_its_session_was_deleted_leaves_nothing(
+    state: RedisState, client: redis.Redis
+) -> None:
+    state.finish(write(set_fields={"v": "1"}))
+    state.delete_session(SESSION)
+    state.finish(write(turn_id="t2", set_fields={"v": "1"}, increments={"turns": 1}))
+    assert client.keys("*") == [f"session:{SESSION}"]
+    assert client.hgetall(f"session:{SESSION}") == {"deleted": "1"}
+
+
+def test_a_write_that_is_sent_twice_counts_once(state: RedisState, client: redis.Redis) -> None:
+    for _ in range(2):
+        state.finish(write(set_fields={"v": "1"}, increments={"turns": 1}, gap='{"n":1}'))
+    assert admit(state, session_id=SESSION).session["turns"] == "1"
+    assert client.llen(f"telemetry:{SESSION}") == 1
+    assert state.read_gaps(10) == ['{"n":1}']
+
+
+def test_who_must_wait_leaves_no_mark_of_a_turn(state: RedisState) -> None:
+    mark = TurnMark("t9", (SESSION,), 60)
+    assert admit(state, limit=1, turn=mark).wait == 0
+    assert state.read_turn("t9") is not None
+    refused = TurnMark("t10", (SESSION,), 60)
+    assert admit(state, limit=1, turn=refused).wait > 0
+    assert state.read_turn("t10") is None
+
+
+def test_a_key_as_a_whole_is_limited_too(state: RedisState) -> None:
+    def ask(address: int) -> float:
+        return state.admit(
+            rates={f"rate:turn:k:{address}": 1, "rate:turn:k": 3},
+            period_seconds=60,
+            session_id=None,
+            upstreams=(),
+            turn=None,
+        ).wait
+
+    assert [ask(address) for address in range(3)] == [0, 0, 0]
+    assert ask(4) > 0
+
+
+def test_text_that_is_none_costs_its_own_character(state: RedisState) -> None:
+    state.finish(write(set_fields={"v": "1"}, final='{"content":"a\ud800b"}'))
+    stored = state.read_turn("t1")
+    assert stored is not None
+    assert stored.final == '{"content":"a?b"}'
 
 
 def test_feedback_is_taken_once(state: RedisState) -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 import pytest
@@ -21,7 +21,7 @@ from plumbline.gate import Gate, LocalLimiter, SharedReply, TurnMark, parse_key_
 from plumbline.http import Request
 
 KEY, SESSION = "secret", "0" * 32
-LIMITS = {"turn": 2, "search": 100, "suggest": 100, "index": 10}
+LIMITS = {"turn": 2, "search": 100, "suggest": 100, "index": 10, "session": 50}
 
 
 def entry(key: str, scopes: str) -> str:
@@ -36,14 +36,13 @@ class State:
     def admit(
         self,
         *,
-        rate_key: str,
-        limit: int,
+        rates: Mapping[str, int],
         period_seconds: int,
         session_id: str | None,
         upstreams: Sequence[str],
         turn: TurnMark | None,
     ) -> SharedReply:
-        self.calls.append({"rate_key": rate_key, "limit": limit, "session_id": session_id})
+        self.calls.append({"rates": dict(rates), "session_id": session_id})
         self.calls[-1]["turn"] = turn
         if self.reply is None:
             raise SessionUnavailable("gone")
@@ -142,6 +141,32 @@ def test_only_algolias_open_breaker_refuses() -> None:
     with pytest.raises(Unavailable) as caught:
         gate(State(SharedReply(0, {}, {"algolia": 4.1}))).admit(request(), "turn")
     assert caught.value.retry_after == 5
+
+
+@pytest.mark.parametrize(
+    ("address", "network"),
+    [
+        ("192.0.2.7", "192.0.2.7"),
+        ("2001:db8:1:2:3:4:5:6", "2001:db8:1:2::"),
+        ("2001:db8:1:2:ffff::1", "2001:db8:1:2::"),
+        ("", "-"),
+        ("not an address", "-"),
+    ],
+)
+def test_a_limit_is_an_addresss_and_a_keys(address: str, network: str) -> None:
+    state = State(QUIET)
+    asked = Request("POST", "/", {"x-api-key": KEY}, source_ip=address)
+    gate(state).admit(asked, "turn")
+    key = hashlib.sha256(KEY.encode()).hexdigest()[:12]
+    assert state.calls[0]["rates"] == {f"rate:turn:{key}:{network}": 2, f"rate:turn:{key}": 20}
+
+
+def test_what_is_asked_about_a_session_has_a_limit_of_its_own() -> None:
+    state = State(QUIET)
+    gate(state).admit(request(), "turn", bucket="session")
+    rates = state.calls[0]["rates"]
+    assert isinstance(rates, dict)
+    assert sorted(rates.values()) == [50, 500]
 
 
 def test_without_redis_the_process_limits_by_itself_and_the_session_id_is_kept() -> None:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import hmac
+import ipaddress
 import math
 import re
 import secrets
@@ -24,12 +25,16 @@ from plumbline.http import Request
 from plumbline.observability import cause_of, count, logger
 
 Scope = Literal["turn", "search", "suggest", "index"]
+# What a limit is counted in: a scope's own requests, or those about a session that is there.
+Bucket = Literal["turn", "search", "suggest", "index", "session"]
 SCOPES: tuple[Scope, ...] = ("turn", "search", "suggest", "index")
 SESSION_HEADER = "x-plumbline-session"
 _SESSION_ID = re.compile(r"[0-9a-f]{32}")
 _HASH_ENTRY = re.compile(r"([0-9a-f]{64}):([a-z|]+)")
 _PERIOD_SECONDS = 60
 _LOCAL_CALLERS = 10_000
+# A page gives one key to all of its readers.
+ADDRESSES_PER_KEY = 10
 
 
 @dataclass(frozen=True, slots=True)
@@ -51,7 +56,7 @@ class TurnMark:
 
 @dataclass(frozen=True, slots=True)
 class SharedReply:
-    """What the shared state said: ``wait`` seconds until the limiter lets this caller in (0 is
+    """What the shared state said: ``wait`` seconds until the limiters let this caller in (0 is
     now), the session's hash (empty if unknown), and seconds that each open breaker stays open."""
 
     wait: float
@@ -65,14 +70,13 @@ class SharedState(Protocol):
     def admit(
         self,
         *,
-        rate_key: str,
-        limit: int,
+        rates: Mapping[str, int],
         period_seconds: int,
         session_id: str | None,
         upstreams: Sequence[str],
         turn: TurnMark | None,
     ) -> SharedReply:
-        """One round trip: take a place under the limit, read the breakers and the session."""
+        """One round trip: take a place under each limit, read the breakers and the session."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,7 +104,7 @@ class Gate:
     def __init__(
         self,
         api_key_hashes: Sequence[str],
-        limits: Mapping[Scope, int],
+        limits: Mapping[Bucket, int],
         state: SharedState,
         *,
         clock: Callable[[], float] = time.monotonic,
@@ -119,19 +123,27 @@ class Gate:
         upstreams: Sequence[str] = (),
         turn_id: str | None = None,
         turn_seconds: int = 0,
+        bucket: Bucket | None = None,
     ) -> Admission:
-        """Let the request in, or raise; one round trip to the shared state."""
+        """Let the request in, or raise; one round trip to the shared state.
+
+        It counts against ``bucket`` (the scope's own, if None): the limit is for one address, and
+        a key as a whole has ten times as much.
+        """
         caller = self.identify(request, scope)
         known = session_id if session_id and _SESSION_ID.fullmatch(session_id) else None
         fresh = new_session_id()
-        rate_key = f"rate:{scope}:{caller.key_id}:{request.source_ip or '-'}"
-        limit = self._limits[scope]
+        name = bucket or scope
+        limit = self._limits[name]
+        rates = {
+            f"rate:{name}:{caller.key_id}:{network_of(request.source_ip)}": limit,
+            f"rate:{name}:{caller.key_id}": limit * ADDRESSES_PER_KEY,
+        }
         owners = tuple(owner for owner in (known, fresh) if owner)
         mark = TurnMark(turn_id, owners, turn_seconds) if turn_id else None
         try:
             reply = self._state.admit(
-                rate_key=rate_key,
-                limit=limit,
+                rates=rates,
                 period_seconds=_PERIOD_SECONDS,
                 session_id=known,
                 upstreams=upstreams,
@@ -142,7 +154,8 @@ class Gate:
                 "shared state unavailable; limiting in this process", cause=cause_of(exc)
             )
             count("SharedStateUnavailable")
-            _refuse_if_waiting(self._local.take(rate_key, limit, _PERIOD_SECONDS))
+            waits = [self._local.take(key, most, _PERIOD_SECONDS) for key, most in rates.items()]
+            _refuse_if_waiting(max(waits))
             # An id that cannot be looked up is kept: its owner gets the session back with Redis.
             return Admission(caller, known or fresh, shared=False)
         _refuse_if_waiting(reply.wait)
@@ -196,7 +209,9 @@ class LocalLimiter:
         with self._lock:
             now = self._clock()
             if len(self._ready) > _LOCAL_CALLERS:
-                self._ready = {k: at for k, at in self._ready.items() if at > now}
+                # Whoever is nearest to being let in again is forgotten first.
+                newest = sorted(self._ready.items(), key=lambda item: -item[1])
+                self._ready = dict(newest[: _LOCAL_CALLERS // 2])
             interval = period_seconds / limit
             ready = max(self._ready.get(key, now), now) + interval
             wait = ready - period_seconds - now
@@ -204,6 +219,17 @@ class LocalLimiter:
                 return wait
             self._ready[key] = ready
             return 0.0
+
+
+def network_of(address: str) -> str:
+    """What one caller can hold of addresses: an IPv4 address, or an IPv6 network of 64 bits."""
+    try:
+        ip = ipaddress.ip_address(address)
+    except ValueError:
+        return "-"
+    if isinstance(ip, ipaddress.IPv4Address):
+        return str(ip)
+    return str(ipaddress.ip_network((ip, 64), strict=False).network_address)
 
 
 def new_session_id() -> str:
@@ -222,7 +248,7 @@ def parse_key_hashes(entries: Sequence[str]) -> dict[str, frozenset[str]]:
                 f"Settings: API_KEY_HASHES entry {number} must be the 64 hex digits of a key's"
                 f" SHA-256, a colon, and scopes out of {'|'.join(SCOPES)}."
             )
-        keys[match[1]] = scopes
+        keys[match[1]] = keys.get(match[1], frozenset()) | scopes
     return keys
 
 

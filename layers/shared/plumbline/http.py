@@ -99,6 +99,15 @@ def decode(event: Mapping[str, Any]) -> Request:
     )
 
 
+def origin_of(event: Mapping[str, Any]) -> str | None:
+    """The Origin header of an event that may be too malformed to decode."""
+    headers = event.get("headers")
+    if not isinstance(headers, Mapping):
+        return None
+    found = (value for name, value in headers.items() if str(name).lower() == "origin")
+    return next((value for value in found if isinstance(value, str)), None)
+
+
 def json_response(
     status: int, payload: Mapping[str, object], headers: Mapping[str, str] | None = None
 ) -> Response:

@@ -5,14 +5,21 @@ from __future__ import annotations
 import re
 import secrets
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from typing import TYPE_CHECKING, Any, Literal, TypeVar
+from dataclasses import asdict, dataclass, replace
+from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeVar
 
-from pydantic import BaseModel, ConfigDict, Field, ValidationError
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Field, ValidationError
 
-from plumbline.errors import InvalidRequest, MethodNotAllowed, NotFound, PlumblineError
+from plumbline.errors import (
+    ConfigurationError,
+    InvalidRequest,
+    MethodNotAllowed,
+    NotFound,
+    PlumblineError,
+)
 from plumbline.gate import SESSION_HEADER, Admission, Gate
 from plumbline.http import (
+    SECURITY_HEADERS,
     Request,
     Response,
     cors_headers,
@@ -20,6 +27,7 @@ from plumbline.http import (
     error_response,
     internal_error,
     json_response,
+    origin_of,
     stream_response,
 )
 from plumbline.observability import cause_of, flush, logger
@@ -41,13 +49,18 @@ _Model = TypeVar("_Model", bound=BaseModel)
 Ignite = Callable[[str, str, TurnRequest, Admission], Iterator[Event]]
 
 
+def _no_truth_value(value: object) -> object:
+    # True is 1 to Python, and no vote.
+    return None if isinstance(value, bool) else value
+
+
 class Feedback(BaseModel):
     """The body of ``POST /feedback``."""
 
     model_config = ConfigDict(frozen=True, extra="forbid")
 
     turn_id: str = Field(pattern=_TURN_ID.pattern)
-    vote: Literal[1, -1]
+    vote: Annotated[Literal[1, -1], BeforeValidator(_no_truth_value)]
     tags: tuple[str, ...] = Field(default=(), max_length=10)
     note: str = Field(default="", max_length=1000)
 
@@ -78,11 +91,12 @@ class SearchFunction:
 
     def respond(self, event: Mapping[str, Any]) -> Response:
         """Answer one function URL event; raises nothing."""
-        origin: str | None = None
+        origin = origin_of(event)
         try:
-            request = decode(event)
-            origin = request.headers.get("origin")
-            response = self._route(request)
+            response = self._route(decode(event))
+        except ConfigurationError as error:
+            logger.error("deployment is at fault", problem=error.message)
+            response = internal_error()
         except PlumblineError as error:
             if error.status >= 500:
                 logger.warning("refused", code=error.code, cause=cause_of(error))
@@ -95,7 +109,7 @@ class SearchFunction:
 
     def _route(self, request: Request) -> Response:
         if request.method == "OPTIONS":
-            return Response(204, {})
+            return Response(204, SECURITY_HEADERS)
         first, _, rest = request.path.strip("/").partition("/")
         routes: dict[str, dict[str, Callable[[Request, str], Response]]] = {
             "": {"POST": self._turn, "GET": self._page},
@@ -113,9 +127,12 @@ class SearchFunction:
         takes_rest = first in ("turns", "sessions")
         if methods is None or bool(rest) != takes_rest:
             return self._page(request, request.path)
-        if request.method not in methods:
-            raise MethodNotAllowed(f"/{first} takes {' or '.join(methods)}.")
-        return methods[request.method](request, rest)
+        method = "GET" if request.method == "HEAD" else request.method
+        if method not in methods:
+            refusal = MethodNotAllowed(f"/{first} takes {' or '.join(methods)}.")
+            return error_response(refusal).with_headers({"allow": ", ".join(methods)})
+        response = methods[method](request, rest)
+        return response if method == request.method else replace(response, body=b"")
 
     def _turn(self, request: Request, _: str) -> Response:
         # The key comes first: nobody learns of the body's form without one.
@@ -138,7 +155,8 @@ class SearchFunction:
     def _search_code(self, request: Request, _: str) -> Response:
         self.gate.identify(request, "search")
         body = request.json()
-        self.gate.admit(request, "search", upstreams=("algolia",))
+        # The breaker is the turns': a look-up reports no outcome, so it must take no probe's place.
+        self.gate.admit(request, "search")
         return json_response(200, self.lookups().search_code(body))
 
     def _mcp(self, request: Request, _: str) -> Response:
@@ -154,7 +172,7 @@ class SearchFunction:
     def _feedback(self, request: Request, _: str) -> Response:
         self.gate.identify(request, "turn")
         feedback = _validated(Feedback, request.json())
-        self.gate.admit(request, "turn")
+        self.gate.admit(request, "turn", bucket="session")
         self._owned_turn(request, feedback.turn_id)
         if not self.store.add_feedback(feedback.turn_id, feedback.model_dump_json()):
             raise InvalidRequest("This turn has feedback already.")
@@ -173,7 +191,8 @@ class SearchFunction:
         return json_response(200, {"repositories": repositories})
 
     def _stored_turn(self, request: Request, turn_id: str) -> Response:
-        self.gate.admit(request, "turn")
+        # Polling a turn must not use up the right to ask.
+        self.gate.admit(request, "turn", bucket="session")
         final = self._owned_turn(request, turn_id)
         if final is None:
             return json_response(202, {"status": "running"}, {"retry-after": "1"})
@@ -190,7 +209,9 @@ class SearchFunction:
     def _gaps(self, request: Request, _: str) -> Response:
         self.gate.admit(request, "index")
         limit = request.query.get("limit", "50")
-        if not limit.isdecimal() or not 1 <= int(limit) <= MAX_GAPS:
+        if not (limit.isascii() and limit.isdecimal() and len(limit) < 5):
+            raise InvalidRequest(f"limit must be 1 to {MAX_GAPS}.")
+        if not 1 <= int(limit) <= MAX_GAPS:
             raise InvalidRequest(f"limit must be 1 to {MAX_GAPS}.")
         body = ",".join(self.store.read_gaps(int(limit)))
         return Response(200, json_response(200, {}).headers, f'{{"gaps":[{body}]}}'.encode())
@@ -200,16 +221,18 @@ class SearchFunction:
         return json_response(200 if health["status"] == "ok" else 503, health)
 
     def _delete_session(self, request: Request, session_id: str) -> Response:
-        self.gate.admit(request, "turn")
+        self.gate.admit(request, "turn", bucket="session")
         # Who knows the id owns the session; an unknown one is gone already.
         self.store.delete_session(session_id)
-        return Response(204, {})
+        return Response(204, SECURITY_HEADERS)
 
     def _page(self, request: Request, path: str) -> Response:
-        found = self.page(path.strip("/")) if request.method == "GET" else None
+        found = self.page(path.strip("/")) if request.method in ("GET", "HEAD") else None
         if found is None:
             raise NotFound("There is nothing at this address.")
-        return found
+        if request.headers.get("if-none-match") == found.headers.get("etag"):
+            return Response(304, found.headers)
+        return found if request.method == "GET" else replace(found, body=b"")
 
 
 def _validated(model: type[_Model], body: Mapping[str, Any]) -> _Model:

@@ -7,7 +7,8 @@ models. Source: design, decision 16; what each failure becomes: ``_mapped_errors
 from __future__ import annotations
 
 import json
-import threading
+import queue
+import time
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -40,9 +41,9 @@ _TRIES_PER_HOST = 2
 class AlgoliaIndex:
     """One index of one application; safe to share between threads.
 
-    Reads and writes go through clients of their own, one a thread, because the transport keeps
-    the current request's hosts and timeout on itself. Every method raises ``SearchError``'s
-    children only.
+    The transport keeps the current request's hosts and timeout on itself, so a client serves one
+    request at a time; clients for reads and for writes wait in pools of their own, connections
+    kept open. Every method raises ``SearchError``'s children only.
     """
 
     def __init__(
@@ -58,7 +59,9 @@ class AlgoliaIndex:
     ) -> None:
         self._app_id, self._api_key, self._url = app_id, api_key, url
         self._timeouts = (read_timeout, write_timeout, connect_timeout)
-        self._clients = threading.local()
+        self._idle: dict[str, queue.LifoQueue[_Client]] = {
+            kind: queue.LifoQueue() for kind in ("read", "write")
+        }
         self.index_name = index_name
         self._path = f"/1/indexes/{quote(index_name, safe='')}"
 
@@ -158,29 +161,25 @@ class AlgoliaIndex:
     def _call(
         self, kind: str, verb: str, path: str, body: Mapping[str, object] | None
     ) -> dict[str, Any]:
-        client = self._client(kind)
         data = json.dumps(body) if body is not None else None
-        with _mapped_errors(client):
-            options = client.options.merge(data=data) if data else client.options.merge()
-            answer = client.transporter.request(
-                verb=verb,  # type: ignore[arg-type]  # a class of plain strings, typed as an enum
-                path=path,
-                request_options=options,
-                use_read_transporter=kind == "read",
-            )
-            value = json.loads(answer.raw_data or "")
+        with self._client(kind) as client, _mapped_errors(client):
+            value = json.loads(client.request(verb, path, data, reads=kind == "read"))
             if not isinstance(value, dict):
                 raise ValueError("Algolia's answer is no JSON object")
             return value
 
-    def _client(self, kind: str) -> _Client:
-        client: _Client | None = getattr(self._clients, kind, None)
-        if client is None:
-            if not self._app_id or not self._api_key:
-                raise SearchNotConfigured(NOT_CONFIGURED)
+    @contextmanager
+    def _client(self, kind: str) -> Iterator[_Client]:
+        if not self._app_id or not self._api_key:
+            raise SearchNotConfigured(NOT_CONFIGURED)
+        try:
+            client = self._idle[kind].get_nowait()
+        except queue.Empty:
             client = _Client(self._app_id, self._api_key, self._url, self._timeouts)
-            setattr(self._clients, kind, client)
-        return client
+        try:
+            yield client
+        finally:
+            self._idle[kind].put(client)
 
 
 class _Client:
@@ -219,6 +218,31 @@ class _Client:
     def _note(self, response: requests.Response, *_: object, **__: object) -> None:
         value = response.headers.get("retry-after", "")
         self.retry_after = int(value) if value.isdecimal() else None
+
+    def request(self, verb: str, path: str, data: str | None, *, reads: bool) -> str:
+        """The answer's body from the first host that gives one.
+
+        The transport goes to the next host after a 5xx or a timeout, but lets a refused or broken
+        connection through; here the host is set aside and the rest is tried.
+        """
+        hosts = self.config.hosts
+        candidates = (hosts.read() if reads else hosts.write()) if hosts else []
+        while True:
+            options = self.options.merge(data=data) if data else self.options.merge()
+            try:
+                answer = self.transporter.request(
+                    verb=verb,  # type: ignore[arg-type]  # plain strings, typed as an enum
+                    path=path,
+                    request_options=options,
+                    use_read_transporter=reads,
+                )
+            except requests.ConnectionError:
+                up = [host for host in candidates if host.up]
+                if len(up) < 2:
+                    raise
+                up[0].up, up[0].last_use = False, time.time()
+            else:
+                return answer.raw_data or ""
 
     def revive(self) -> None:
         """Put every host back in use: the client blacks a failed one out for 300 s."""

@@ -6,7 +6,6 @@ script touches one key. Source: design, decision 15.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -16,11 +15,14 @@ from redis.backoff import NoBackoff
 from redis.credentials import CredentialProvider
 from redis.retry import Retry
 
-from plumbline.errors import SessionUnavailable
+from plumbline.errors import SessionUnavailable, SettingsError
 from plumbline.gate import SharedReply, TurnMark
 from plumbline.turn.persistence import TELEMETRY_TURNS, StoredTurn, TurnWrite
 
 TURN_TTL_SECONDS = 3600
+DELETED = "deleted"
+# Longer than any turn may run.
+DELETED_SECONDS = 900
 GAPS_KEPT = 1000
 GAP_TTL_SECONDS = 30 * 86_400
 BREAKER_FAILURES = 5
@@ -63,6 +65,31 @@ return failures
 """
 
 
+# Fields to set, fields to delete, counters to raise; ARGV[1] is the turn that writes, so that a
+# second sending of the same write changes nothing. 0: the session was deleted meanwhile.
+_WRITE_SESSION = """
+if redis.call('HEXISTS', KEYS[1], 'deleted') == 1 then return 0 end
+if redis.call('HGET', KEYS[1], 'written') ~= ARGV[1] then
+  local at = 6
+  for _ = 1, tonumber(ARGV[3]) do
+    redis.call('HSET', KEYS[1], ARGV[at], ARGV[at + 1])
+    at = at + 2
+  end
+  for _ = 1, tonumber(ARGV[4]) do
+    redis.call('HDEL', KEYS[1], ARGV[at])
+    at = at + 1
+  end
+  for _ = 1, tonumber(ARGV[5]) do
+    redis.call('HINCRBY', KEYS[1], ARGV[at], ARGV[at + 1])
+    at = at + 2
+  end
+  redis.call('HSET', KEYS[1], 'written', ARGV[1])
+end
+redis.call('EXPIRE', KEYS[1], ARGV[2])
+return 1
+"""
+
+
 class RedisState:
     """The shared state of all functions. Raises ``SessionUnavailable`` only."""
 
@@ -73,17 +100,20 @@ class RedisState:
     def admit(
         self,
         *,
-        rate_key: str,
-        limit: int,
+        rates: Mapping[str, int],
         period_seconds: int,
         session_id: str | None,
         upstreams: Sequence[str],
         turn: TurnMark | None,
     ) -> SharedReply:
-        """One round trip: a place under the limit, the session's hash, the breakers."""
+        """One round trip: a place under each limit, the session's hash, the breakers.
+
+        A caller who must wait costs one trip more, which takes the turn's mark back.
+        """
         with _mapped_errors():
             pipe = self._redis.pipeline(transaction=False)
-            pipe.eval(_TAKE, 1, rate_key, str(limit), str(period_seconds * 1000))
+            for key, limit in rates.items():
+                pipe.eval(_TAKE, 1, key, str(limit), str(period_seconds * 1000))
             if session_id:
                 pipe.hgetall(f"session:{session_id}")
             for name in upstreams:
@@ -98,34 +128,39 @@ class RedisState:
                 pipe.hset(f"turn:{turn.turn_id}", "owners", ",".join(turn.owners))
                 pipe.expire(f"turn:{turn.turn_id}", turn.seconds)
             # A hash of the wrong kind under a session's key costs the session, not the turn.
-            replies: list[Any] = pipe.execute(raise_on_error=False)
-        wait = replies[0]
-        if isinstance(wait, Exception):
-            raise SessionUnavailable("The session store refused a command.") from wait
-        session = replies[1] if session_id and isinstance(replies[1], dict) else {}
-        first = 2 if session_id else 1
-        open_for = {
-            name: reply / 1000
-            for name, reply in zip(upstreams, replies[first:], strict=False)
-            if isinstance(reply, int) and reply > 0
-        }
-        return SharedReply(wait / 1000, session, open_for)
+            replies: Iterator[Any] = iter(pipe.execute(raise_on_error=False))
+            waits = [next(replies) for _ in rates]
+            failed = next((wait for wait in waits if isinstance(wait, Exception)), None)
+            if failed is not None:
+                raise SessionUnavailable("The session store refused a command.") from failed
+            session = next(replies) if session_id else {}
+            if not isinstance(session, dict) or DELETED in session:
+                session = {}
+            open_for = {
+                name: reply / 1000
+                for name, reply in zip(upstreams, replies, strict=False)
+                if isinstance(reply, int) and reply > 0
+            }
+            if max(waits) > 0 and turn:
+                self._redis.delete(f"turn:{turn.turn_id}")
+        return SharedReply(max(waits) / 1000, session, open_for)
 
     def finish(self, write: TurnWrite) -> None:
-        """Write a turn's end in one round trip."""
+        """Write a turn's end in one round trip; written twice, it counts once.
+
+        The client sends it again when a connection breaks, and cannot know whether the first was
+        carried out. A session that was deleted meanwhile stays deleted.
+        """
         session, turn = f"session:{write.session_id}", f"turn:{write.turn_id}"
-        telemetry = f"telemetry:{write.session_id}"
+        telemetry, turns = f"telemetry:{write.session_id}", f"turns:{write.session_id}"
         with _mapped_errors():
             pipe = self._redis.pipeline(transaction=False)
-            if write.set_fields:
-                pipe.hset(session, mapping=_fields(write.set_fields))
-            if write.delete_fields:
-                pipe.hdel(session, *write.delete_fields)
-            for name, amount in write.increments.items():
-                pipe.hincrby(session, name, amount)
-            pipe.expire(session, self._ttl)
+            pipe.eval(_WRITE_SESSION, 1, session, *_session_arguments(write, self._ttl))
             pipe.hset(turn, mapping={"owners": write.session_id, "final": write.final})
             pipe.expire(turn, TURN_TTL_SECONDS)
+            pipe.sadd(turns, write.turn_id)
+            pipe.expire(turns, self._ttl)
+            pipe.lrem(telemetry, 1, write.telemetry)
             pipe.lpush(telemetry, write.telemetry)
             pipe.ltrim(telemetry, 0, TELEMETRY_TURNS - 1)
             pipe.expire(telemetry, self._ttl)
@@ -141,10 +176,13 @@ class RedisState:
                         str(BREAKER_COOL_DOWN_MS * 10),
                     )
             if write.gap is not None:
+                pipe.lrem("gaps", 1, write.gap)
                 pipe.lpush("gaps", write.gap)
                 pipe.ltrim("gaps", 0, GAPS_KEPT - 1)
                 pipe.expire("gaps", GAP_TTL_SECONDS)
-            pipe.execute()
+            kept = pipe.execute()[0]
+        if not kept:
+            self._remove(write.session_id)
 
     def read_turn(self, turn_id: str) -> StoredTurn | None:
         """A turn that runs or has ended within the last hour."""
@@ -156,15 +194,25 @@ class RedisState:
         return StoredTurn(frozenset(stored.get("owners", "").split(",")), stored.get("final"))
 
     def delete_session(self, session_id: str) -> None:
-        """Remove the session, its telemetry and the turns that the telemetry names."""
+        """Remove the session, its turns with their feedback, and its telemetry.
+
+        A mark stays for as long as a turn that runs now could still end and be written.
+        """
+        self._remove(session_id)
+
+    def _remove(self, session_id: str) -> None:
+        session, turns = f"session:{session_id}", f"turns:{session_id}"
         with _mapped_errors():
-            entries: Any = self._redis.lrange(f"telemetry:{session_id}", 0, -1)
+            turn_ids: Any = self._redis.smembers(turns)
             pipe = self._redis.pipeline(transaction=False)
-            for turn_id in _turn_ids(entries):
+            for turn_id in turn_ids:
                 pipe.delete(f"turn:{turn_id}")
                 pipe.delete(f"feedback:{turn_id}")
+            pipe.delete(turns)
             pipe.delete(f"telemetry:{session_id}")
-            pipe.delete(f"session:{session_id}")
+            pipe.delete(session)
+            pipe.hset(session, DELETED, "1")
+            pipe.expire(session, DELETED_SECONDS)
             pipe.execute()
 
     def add_feedback(self, turn_id: str, feedback: str) -> bool:
@@ -196,6 +244,8 @@ def connect(
         protocol=2,
         driver_info=None,
         decode_responses=True,
+        # Text that is none, such as a lone surrogate, costs its own character.
+        encoding_errors="replace",
         credential_provider=credentials,
         socket_connect_timeout=connect_timeout,
         socket_timeout=timeout,
@@ -209,22 +259,17 @@ def connect(
 def _mapped_errors() -> Iterator[None]:
     try:
         yield
-    except redis.RedisError as exc:
+    except (redis.RedisError, SettingsError) as exc:
         raise SessionUnavailable("The session store did not answer.") from exc
 
 
-def _fields(fields: Mapping[str, str]) -> dict[Any, Any]:
-    # The library's mapping type is invariant in its key.
-    return dict(fields)
-
-
-def _turn_ids(entries: Sequence[str]) -> set[str]:
-    found: set[str] = set()
-    for entry in entries:
-        try:
-            value = json.loads(entry).get("turn_id")
-        except (ValueError, AttributeError):
-            continue
-        if isinstance(value, str):
-            found.add(value)
-    return found
+def _session_arguments(write: TurnWrite, ttl: int) -> list[str]:
+    counts = (len(write.set_fields), len(write.delete_fields), len(write.increments))
+    return [
+        write.turn_id,
+        str(ttl),
+        *(str(count) for count in counts),
+        *(part for pair in write.set_fields.items() for part in pair),
+        *write.delete_fields,
+        *(part for name, amount in write.increments.items() for part in (name, str(amount))),
+    ]

@@ -40,6 +40,8 @@ if TYPE_CHECKING:
     from plumbline.audit.auditor import InlineStreamAuditor
 
 MAX_DECISIONS_SHOWN = 100
+# The answer is out by then; what its links do may take so long beyond the turn's own time.
+LINK_CHECK_GRACE_SECONDS = 2.0
 
 
 def conclude(
@@ -65,7 +67,8 @@ def conclude(
 
     auditor = result.auditor
     with turn.timings.step("audit"):
-        dead_links = tuple(parts.check_links(auditor.kept_links))
+        left = parts.deadline_seconds + LINK_CHECK_GRACE_SECONDS - turn.timings.elapsed() / 1000
+        dead_links = tuple(parts.check_links(auditor.kept_links, max(0.0, left)))
     metadata = process_post_generation_metadata(
         result.full_content,
         (retrieval.sources or retrieval.nearest) if retrieval else (),
@@ -128,7 +131,7 @@ def record_failure(progress: TurnProgress, error: ErrorEvent) -> Iterator[Event]
     shown = "".join(progress.shown)
     if shown:
         progress.state = end_turn(progress.state, progress.query, shown)
-    _write(progress, error.code, payload(error), None, None, None)
+    _write(progress, error.code, {"error": payload(error)}, None, None, None)
     _measure(progress, None)
     yield error
 
@@ -238,6 +241,7 @@ def _measure(progress: TurnProgress, auditor: InlineStreamAuditor | None) -> Non
     logger.info(
         "turn",
         turn_id=turn.turn_id,
+        request_id=turn.request_id,
         timings=turn.timings.steps,
         chunks=progress.chunks,
         model=progress.model,

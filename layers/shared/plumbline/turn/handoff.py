@@ -15,6 +15,8 @@ from plumbline.turn.phrases import first_phrase
 from plumbline.turn.plain_text import plain_text
 from plumbline.turn.session import PendingHandoff, SessionState, SignalValue, values_of
 
+_KNOWN = " (what is known: "
+
 
 @dataclass(frozen=True, slots=True)
 class HandoffDecision:
@@ -95,7 +97,17 @@ def expand_question(session_state: SessionState, query: str, *, instance: Instan
     question = plain_text(query, 300)
     if not known:
         return question
-    return plain_text(f"{question} (what is known: {'; '.join(known)})")
+    return plain_text(f"{question}{_KNOWN}{'; '.join(known)})")
+
+
+def refresh_proposal(state: SessionState, *, instance: Instance) -> SessionState:
+    """The state with the waiting proposal's question as what is known now would make it."""
+    pending = state.pending_handoff
+    if pending is None:
+        return state
+    question = pending.expanded_question.partition(_KNOWN)[0]
+    expanded = expand_question(state, question, instance=instance)
+    return replace(state, pending_handoff=replace(pending, expanded_question=expanded))
 
 
 def proposal_event(pending: PendingHandoff) -> HandoffProposal:

@@ -4,12 +4,18 @@ from __future__ import annotations
 
 from collections.abc import Callable, Generator
 
-from plumbline.instance import Instance
+from plumbline.instance import MAVERICK, Instance
 from plumbline.turn.consent import detect_consent
-from plumbline.turn.events import Event, PipelineStep, Pulse
+from plumbline.turn.events import Event, PipelineStep, Pulse, error_event
 from plumbline.turn.parts import TurnInput, TurnParts
 from plumbline.turn.personas import is_specialist, normalize_persona_id, validate_persona
-from plumbline.turn.session import SessionState, get_session_state
+from plumbline.turn.session import (
+    SessionState,
+    get_session_state,
+    is_first_turn,
+    reset_session_state,
+)
+from plumbline.turn.stream import note_failure
 
 
 def ignite(
@@ -20,19 +26,28 @@ def ignite(
     Whatever the turn is run with loads after ``pulse``, ``load_parts``'s vendors too: the reader
     knows by then that the turn exists. Source: seed 000, handler; design, section 3.
     """
-    state = get_session_state(turn.admission.session_id, turn.admission.session)
+    request = turn.request
+    stored = get_session_state(turn.admission.session_id, turn.admission.session)
+    anew = is_first_turn(stored, request.history, consent=request.consent, trigger=request.trigger)
+    state = reset_session_state(stored) if anew else stored
     persona, accepted = _who_answers(turn, state, instance)
     yield Pulse(turn.turn_id, state.session_id, turn.request_id, persona)
     yield PipelineStep("admit", "done", turn.timings.elapsed())
 
+    from plumbline.turn.conclusion import record_failure
     from plumbline.turn.orchestrator import ignite_maverick, ignite_specialist
     from plumbline.turn.progress import TurnProgress
 
-    progress = TurnProgress(turn, state, load_parts())
-    if accepted or is_specialist(persona, instance=instance):
-        yield from ignite_specialist(progress, persona)
-    else:
-        yield from ignite_maverick(progress)
+    progress = TurnProgress(turn, stored, load_parts(), state)
+    try:
+        if accepted or is_specialist(persona, instance=instance):
+            yield from ignite_specialist(progress, persona, accepted=accepted)
+        else:
+            yield from ignite_maverick(progress)
+    except Exception as exc:
+        # The turn is kept as failed, so that whoever asks for it later is not told to wait.
+        note_failure(turn.turn_id, exc)
+        yield from record_failure(progress, error_event(exc))
 
 
 def _who_answers(turn: TurnInput, state: SessionState, instance: Instance) -> tuple[str, bool]:
@@ -42,6 +57,8 @@ def _who_answers(turn: TurnInput, state: SessionState, instance: Instance) -> tu
         said = request.consent if request.consent is not None else detect_consent(request.query)
         if said:
             return pending.target, True
+    if request.consent is False:
+        return MAVERICK, False
     if request.persona is None and request.consent is None:
         return validate_persona(state.active_persona, instance=instance), False
     return normalize_persona_id(request.persona, instance=instance), False

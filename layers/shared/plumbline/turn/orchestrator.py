@@ -6,12 +6,11 @@ import time
 from collections.abc import Generator, Sequence
 from dataclasses import replace
 
-from plumbline.errors import ModelError, NotFound, SearchError
+from plumbline.errors import ModelError, NotFound, SearchError, StorageUnavailable
 from plumbline.instance import MAVERICK
 from plumbline.observability import cause_of, logger
 from plumbline.turn import fixed_answers
 from plumbline.turn.conclusion import conclude, record_failure
-from plumbline.turn.consent import detect_consent
 from plumbline.turn.discovery import (
     DiscoveryAnalysis,
     analyze_discovery_state,
@@ -32,41 +31,39 @@ from plumbline.turn.personas import (
 from plumbline.turn.progress import TurnProgress
 from plumbline.turn.prompts import build_maverick_prompt_with_persona
 from plumbline.turn.retrieval import RetrievalOptions, RetrievalResult, orchestrate_retrieval
-from plumbline.turn.session import is_first_turn, reset_session_state
 from plumbline.turn.session_talk import settle_session
 
 Events = Generator[Event, None, None]
 
 
-def ignite_specialist(progress: TurnProgress, persona: str) -> Events:
+def ignite_specialist(progress: TurnProgress, persona: str, *, accepted: bool) -> Events:
     """A specialist's turn. No specialist can be reached yet: the maverick answers and says so.
 
-    With consent the question is the one that the proposal was made for. Source: seed 000.
+    ``accepted``: the reader consents to the proposal that waits, and the question is the one that
+    it was made for. Source: seed 000.
     """
-    instance, before = progress.parts.instance, progress.before
-    query = progress.turn.request.query
-    if before.pending_handoff:
-        if progress.turn.request.consent is True or detect_consent(query) is True:
-            query = before.pending_handoff.expanded_question
-        progress.state = replace(accept_handoff(progress.state), active_persona=MAVERICK)
+    pending = progress.state.pending_handoff
+    progress.state = replace(accept_handoff(progress.state), active_persona=MAVERICK)
     progress.degraded.append("specialist")
     yield from ignite_maverick(
-        progress, query=query, preface=fixed_answers.no_specialist(persona, instance)
+        progress,
+        expanded=pending.expanded_question if accepted and pending else None,
+        preface=fixed_answers.no_specialist(persona, progress.parts.instance),
     )
 
 
 def ignite_maverick(
-    progress: TurnProgress, *, query: str | None = None, preface: str = ""
+    progress: TurnProgress, *, expanded: str | None = None, preface: str = ""
 ) -> Events:
-    """The maverick's turn, event by event, to ``final`` or ``error``. Source: seed 000."""
+    """The maverick's turn, event by event, to ``final`` or ``error``. Source: seed 000.
+
+    ``expanded`` is the question instead of the reader's words; it holds our own profile of the
+    reader, so nothing is learned from it.
+    """
     turn, parts = progress.turn, progress.parts
     request, instance = turn.request, parts.instance
-    query = (request.query if query is None else query).strip()
+    query = (expanded or request.query).strip()
     progress.query = query
-    if is_first_turn(
-        progress.before, request.history, consent=request.consent, trigger=request.trigger
-    ):
-        progress.state = reset_session_state(progress.state)
     reply = settle_session(progress)
     if not query or reply.is_all:
         yield from _say(progress, reply.text or fixed_answers.no_question())
@@ -75,8 +72,10 @@ def ignite_maverick(
     intent = guard_intent(query, None, instance=instance)
     history = _history(progress)
     models = parts.models(turn.admission.open_breakers)
-    extraction = BackgroundExtraction(
-        progress, query, history, models[0], deadline=_deadline(progress)
+    extraction = (
+        BackgroundExtraction.none(progress)
+        if expanded
+        else BackgroundExtraction(progress, query, history, models[0], deadline=_deadline(progress))
     )
     yield PipelineStep("signals", "started", turn.timings.elapsed())
     analysis = _analyze(progress, query, intent)
@@ -237,10 +236,20 @@ def _analyze(progress: TurnProgress, query: str, intent: str) -> DiscoveryAnalys
 
 
 def _repository(progress: TurnProgress) -> int | None:
+    """The number of the repository that the reader chose; ``NotFound`` if there is none.
+
+    A number stands for itself while the registry is down. Source: design, section 5.
+    """
     reference = progress.turn.request.repository
     if reference is None:
         return None
-    found = progress.parts.repositories.find(reference)
+    try:
+        found = progress.parts.repositories.find(reference)
+    except StorageUnavailable:
+        if not reference.strip().isdecimal():
+            raise
+        progress.degraded.append("registry")
+        return int(reference)
     if found is None:
         raise NotFound(f"There is no repository {reference!r} here; GET /repositories lists them.")
     return found.number

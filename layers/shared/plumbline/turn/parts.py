@@ -60,8 +60,9 @@ class TurnParts:
     """The parts of a process that every turn uses.
 
     ``model`` answers and extracts, ``fallback`` answers where it cannot. ``check_links`` gives the
-    dead ones of some links; ``track_view`` returns at once. ``deadline_seconds`` is for a whole
-    turn, ``keep_questions`` lets coverage gaps keep the reader's words.
+    dead ones of some links, within so many seconds; ``track_view`` returns at once.
+    ``deadline_seconds`` is for a whole turn, ``keep_questions`` lets coverage gaps keep the
+    reader's words.
     """
 
     instance: Instance
@@ -72,7 +73,7 @@ class TurnParts:
     store: TurnStore
     facets: FacetValues
     new_auditor: NewAuditor
-    check_links: Callable[[Sequence[str]], Sequence[str]]
+    check_links: Callable[[Sequence[str], float], Sequence[str]]
     track_view: Callable[[RetrievalResult, str], None]
     workers: Executor
     deadline_seconds: float = 55.0

@@ -18,7 +18,7 @@ NO_USAGE = Usage()
 
 @dataclass(slots=True)
 class TurnProgress:
-    """``before`` is the session as it was read; ``state`` is what the turn makes of it.
+    """``before`` is the session as it is stored; ``state`` is what the turn makes of it.
 
     ``outcomes`` tells each upstream's breaker how its call went; ``degraded`` lists what the turn
     had to do without.
@@ -27,7 +27,7 @@ class TurnProgress:
     turn: TurnInput
     before: SessionState
     parts: TurnParts
-    state: SessionState = field(init=False)
+    state: SessionState
     query: str = ""
     chunks: int = 0
     shown: list[str] = field(default_factory=list)
@@ -39,7 +39,6 @@ class TurnProgress:
     model: str = ""
 
     def __post_init__(self) -> None:
-        self.state = self.before
         if not self.turn.admission.shared:
             self.degraded.append("session")
 

@@ -143,7 +143,8 @@ class _Reader:
 
     def __init__(self, raw: Mapping[str, str]) -> None:
         self._raw: dict[str, str] = {}
-        self._read: set[str] = {"v"}
+        # The store marks who wrote last; that is no field of a session.
+        self._read: set[str] = {"v", "written"}
         self._names = [name for name in raw if isinstance(name, str)]
         for name in self._names[:MAX_FIELDS]:
             value = raw[name]

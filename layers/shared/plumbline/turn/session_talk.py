@@ -7,7 +7,7 @@ from typing import NamedTuple
 from plumbline.turn import fixed_answers
 from plumbline.turn.consent import detect_consent
 from plumbline.turn.discovery import detect_refusal, record_refusal
-from plumbline.turn.handoff import decline_handoff
+from plumbline.turn.handoff import decline_handoff, refresh_proposal
 from plumbline.turn.progress import TurnProgress
 from plumbline.turn.pushback import apply_pushback, deny_signals, detect_pushback
 
@@ -44,5 +44,7 @@ def settle_session(progress: TurnProgress) -> Reply:
         state = record_refusal(state)
         if len(request.query.split()) <= _BARE_REFUSAL_WORDS:
             reply = Reply(fixed_answers.declined(), is_all=True)
+    if state.signals != progress.state.signals:
+        state = refresh_proposal(state, instance=instance)
     progress.state = state
     return reply

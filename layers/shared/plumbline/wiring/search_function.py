@@ -2,16 +2,20 @@
 
 from __future__ import annotations
 
+import hashlib
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from plumbline.errors import SettingsError
 from plumbline.instance import load_instance
+from plumbline.observability import logger
 from plumbline.settings import SearchSettings
 from plumbline.wiring.upstreams import (
     LateRegistry,
+    Once,
     new_gate,
     search_index,
     search_key,
@@ -49,7 +53,7 @@ def _search(settings: SearchSettings, web: Path) -> SearchFunction:
         return load_instance(settings.instance, reload_on_change=settings.instance_reload)
 
     state = shared_state(settings)
-    made = cache(lambda: _late_turn_parts(settings, state))
+    made = Once(lambda: _late_turn_parts(settings, state))
 
     def parts() -> TurnParts:
         return replace(made(), instance=instance())
@@ -63,7 +67,7 @@ def _search(settings: SearchSettings, web: Path) -> SearchFunction:
         ignite=lambda turn_id, request_id, request, admission: ignite(
             TurnInput(turn_id, request_id, request, admission), instance(), parts
         ),
-        lookups=cache(lambda: _late_lookups(settings, parts)),
+        lookups=Once(lambda: _late_lookups(settings, parts)),
         page=WebPage(web).respond,
         allowed_origins=settings.allowed_origins,
         turn_seconds=settings.turn_deadline_seconds,
@@ -77,8 +81,7 @@ def _late_turn_parts(settings: SearchSettings, state: RedisState) -> TurnParts:
     from plumbline.adapters.extractive import ExtractiveModel
     from plumbline.adapters.insights import Insights
     from plumbline.audit.auditor import InlineStreamAuditor
-    from plumbline.audit.health import ContentAuditor
-    from plumbline.observability import logger
+    from plumbline.audit.health import ALL_SECONDS, ContentAuditor
     from plumbline.sources import Source
     from plumbline.turn.customer_cache import CustomerCache
     from plumbline.turn.facets import FacetValues
@@ -115,14 +118,17 @@ def _late_turn_parts(settings: SearchSettings, state: RedisState) -> TurnParts:
             customers=customers.urls(),
         )
 
-    def check_links(links: Sequence[str]) -> Sequence[str]:
-        return health.audit_content(links).dead_links if health else ()
+    def check_links(links: Sequence[str], seconds: float) -> Sequence[str]:
+        if health is None or seconds <= 0:
+            return ()
+        return health.audit_content(links, seconds=min(seconds, ALL_SECONDS)).dead_links
 
     def track_view(result: RetrievalResult, user_token: str) -> None:
         insights.track_view(
             index=settings.algolia_index_name,
             event_name="Sources Shown",
-            user_token=user_token,
+            # The session's id opens the session, so Algolia gets its digest.
+            user_token=hashlib.sha256(user_token.encode()).hexdigest()[:32],
             query_id=result.query_id,
             object_ids=result.object_ids,
         )
@@ -157,10 +163,10 @@ def _late_lookups(settings: SearchSettings, parts: Callable[[], TurnParts]) -> L
     from plumbline.turn.ask import ask
 
     index = search_index(settings)
-    instance = load_instance(settings.instance)
 
     def ask_question(question: str, repository: str | None, admission: Admission) -> AskAnswer:
-        return ask(question, repository, admission, instance, parts)
+        made = parts()
+        return ask(question, repository, admission, made.instance, lambda: made)
 
     return Lookups(
         index=index,
@@ -175,7 +181,12 @@ def _late_lookups(settings: SearchSettings, parts: Callable[[], TurnParts]) -> L
 
 
 def _late_model(settings: SearchSettings) -> LanguageModel | None:
-    key = settings.gemini_api_key or secret(settings.gemini_api_key_parameter)
+    try:
+        key = settings.gemini_api_key or secret(settings.gemini_api_key_parameter)
+    except SettingsError as exc:
+        # Answers are extractive, and marked, until the operator has mended it.
+        logger.error("no language model", problem=exc.message)
+        key = None
     if key is None:
         return None
     from plumbline.adapters.gemini import GeminiModel

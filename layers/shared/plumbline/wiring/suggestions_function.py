@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from functools import cache
 from typing import TYPE_CHECKING
 
+from plumbline.errors import SettingsError
 from plumbline.gate import Gate
+from plumbline.observability import logger
 from plumbline.settings import SuggestionsSettings
 from plumbline.wiring.upstreams import new_gate, search_index, shared_state
 
@@ -26,7 +28,7 @@ class SuggestionsFunction:
     """What the suggestions handler calls."""
 
     gate: Gate
-    index: AlgoliaIndex
+    index: Callable[[], AlgoliaIndex]
     allowed_origins: tuple[str, ...]
 
     def admit(self, request: Request) -> None:
@@ -34,16 +36,21 @@ class SuggestionsFunction:
         self.gate.admit(request, "suggest")
 
     def suggest(self, query: str, limit: int) -> list[str]:
-        """Source: seed 002, "Suggestions"."""
+        """The names; an empty list when the key cannot be read. Source: seed 002, "Suggestions"."""
         from plumbline.search.suggestions import suggest
 
-        return suggest(query, limit, index=self.index)
+        try:
+            index = self.index()
+        except SettingsError as exc:
+            logger.error("suggestions have no key", problem=exc.message)
+            return []
+        return suggest(query, limit, index=index)
 
 
 @cache
 def _suggestions(settings: SuggestionsSettings) -> SuggestionsFunction:
     return SuggestionsFunction(
         gate=new_gate(settings, turn=settings.rate_limit_per_minute, state=shared_state(settings)),
-        index=search_index(settings),
+        index=lambda: search_index(settings),
         allowed_origins=settings.allowed_origins,
     )

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import os
+import threading
+from collections.abc import Callable
 from datetime import UTC, datetime
 from functools import cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Generic, TypeVar
 
 from plumbline.errors import SettingsError
 from plumbline.gate import Gate
@@ -16,11 +18,13 @@ if TYPE_CHECKING:
     from plumbline.adapters.redis import RedisState
     from plumbline.index.registry import Registry, Repository
 
+_T = TypeVar("_T")
+
 
 def new_gate(settings: KeyedSettings, *, turn: int, state: RedisState) -> Gate:
     """The gate, with ``turn`` turns a minute and the settings' limit for all else."""
     limit = settings.rate_limit_per_minute
-    limits = {"turn": turn, "search": limit, "suggest": limit, "index": limit}
+    limits = {"turn": turn, **dict.fromkeys(("search", "suggest", "index", "session"), limit)}
     return Gate(settings.api_key_hashes, limits, state)  # type: ignore[arg-type]
 
 
@@ -93,6 +97,20 @@ class LateRegistry:
 
             self._registry = Registry(DynamoTable(aws_client("dynamodb"), self._table), now)
         return self._registry
+
+
+class Once(Generic[_T]):
+    """A part that is made at its first use, once, whoever else asks meanwhile."""
+
+    def __init__(self, make: Callable[[], _T]) -> None:
+        self._make, self._lock = make, threading.Lock()
+        self._made: list[_T] = []
+
+    def __call__(self) -> _T:
+        with self._lock:
+            if not self._made:
+                self._made.append(self._make())
+            return self._made[0]
 
 
 def now() -> datetime:
