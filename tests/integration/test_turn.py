@@ -155,6 +155,32 @@ def test_a_no_to_a_proposal_is_no_question(shop: Stack, words: str) -> None:
     assert only(refused, "turn_snapshot")["pending_handoff"] is None
 
 
+def test_an_empty_history_leaves_an_old_proposal_behind(shop: Stack) -> None:
+    events = ask(shop, "Walk me through migrating and deploying the cart step by step")
+    anew = ask(shop, "yes", session_id=events[0].data["session_id"], history=[])
+    assert anew[0].data["persona"] == "maverick"
+    assert only(anew, "turn_snapshot")["pending_handoff"] is None
+
+
+def test_a_no_goes_to_the_maverick_whatever_the_persona(shop: Stack) -> None:
+    events = ask(shop, ADD_ITEM, persona="elena", consent=False)
+    assert events[0].data["persona"] == "maverick"
+    assert "cannot be reached" not in only(events, "final")["content"]
+
+
+def test_what_was_taken_back_does_not_come_back_with_a_consent(shop: Stack) -> None:
+    session = ask(shop, ADD_ITEM)[0].data["session_id"]
+    assert only(ask(shop, "Python", session_id=session), "signals")["signals"]["stack"] == "Python"
+    words = "Walk me through migrating and deploying the cart step by step"
+    proposal = only(ask(shop, words, session_id=session), "handoff_proposal")
+    assert "stack: Python" in proposal["expanded_question"]
+    taken_back = ask(shop, session_id=session, deny=["stack"])
+    pending = only(taken_back, "turn_snapshot")["pending_handoff"]
+    assert "Python" not in pending["expanded_question"]
+    accepted = ask(shop, session_id=session, consent=True)
+    assert only(accepted, "turn_snapshot")["signals"]["stack"] is None
+
+
 def test_what_is_not_there_is_said_with_what_is_nearest(shop: Stack) -> None:
     events = ask(shop, "add_item cart", language="rust")
     final = only(events, "final")
@@ -176,6 +202,11 @@ def test_a_repository_that_is_not_there_is_an_error_event(shop: Stack) -> None:
     last = list(parse_events(iter(answer.content.split(b"\n"))))[-1]
     assert last.event == "error"
     assert last.data["code"] == "not_found"
+    turn = last.id.split(":")[0]
+    headers = {"x-plumbline-session": answer.headers["x-plumbline-session"]}
+    stored = send(shop, "GET", f"/turns/{turn}", headers=headers)
+    assert stored.status_code == 200, "a turn that failed is not one that runs"
+    assert stored.json()["error"]["code"] == "not_found"
 
 
 def test_a_turn_can_be_fetched_by_its_session_only(shop: Stack) -> None:
@@ -252,6 +283,9 @@ def test_a_bad_body_is_refused_before_the_stream(
         ("GET", "/nothing", 404),
         ("DELETE", "/sessions", 404),
         ("GET", "/gaps?limit=0", 400),
+        pytest.param("GET", f"/gaps?limit={'9' * 5000}", 400, id="long-limit"),
+        ("HEAD", "/health", 200),
+        ("OPTIONS", "/", 204),
         ("GET", "/health", 200),
     ],
 )

@@ -103,6 +103,10 @@ class InlineStreamAuditor:
         if self._anything and not self._shown:
             yield AuditedParagraph(self._notice(), "edited", ("everything_stripped",))
 
+    def discard(self) -> None:
+        """Forget what has been fed and is not yet released: the model was stopped there."""
+        self._splitter = ParagraphSplitter()
+
     def audit_paragraph(self, paragraph: str) -> str:
         """The paragraph as the reader may see it; empty if nothing of it may be shown.
 

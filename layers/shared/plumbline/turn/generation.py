@@ -165,7 +165,9 @@ def _stream(
     if finish.reason == "stop" and not shown.said:
         raise ModelUnavailable("The model answered nothing.")
     if finish.reason in NOTICES:
-        shown.repeated = False
+        if shown.repeated:
+            shown.repeated = False
+            auditor.discard()
         yield from _release(auditor.feed(f"\n\n{NOTICES[finish.reason]}\n"), shown, debug)
     yield from _release(auditor.close(), shown, debug)
     return finish
