@@ -138,7 +138,8 @@ class ParsePool(AbstractContextManager["ParsePool"]):
         """Move bytes until something changes, and deal with workers that died or hang."""
         if self._order[0].done or not self._workers:
             return
-        with selectors.DefaultSelector() as selector:
+        # Poll, not epoll, which would take a call to the system for each pipe.
+        with selectors.PollSelector() as selector:
             for worker in self._workers:
                 selector.register(worker.answers, selectors.EVENT_READ, worker)
                 if worker.has_to_write:

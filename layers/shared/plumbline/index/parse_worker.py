@@ -6,6 +6,7 @@ have the parent run what it wrote, as pickle would.
 
 from __future__ import annotations
 
+import fcntl
 import gc
 import marshal
 import os
@@ -24,6 +25,7 @@ Work = Callable[[str, bytes], FileRecords]
 
 _LENGTH = struct.Struct("<Q")
 _PIPE_BYTES = 1024 * 1024
+_BUFFER_BYTES = 128 * 1024
 
 
 class WorkerLost(Exception):
@@ -51,6 +53,8 @@ class ParseWorker(Generic[Task]):
             _serve(work, requests, answers, [*others, self.requests, self.answers])
         os.close(requests)
         os.close(answers)
+        for end in (self.requests, self.answers):
+            _widen(end)
         os.set_blocking(self.requests, False)
         os.set_blocking(self.answers, False)
         self.tasks: deque[Task] = deque()
@@ -69,19 +73,19 @@ class ParseWorker(Generic[Task]):
             self.since = now
         self.tasks.append(task)
         head = marshal.dumps((path, len(data)))
-        self._outgoing += map(memoryview, (_LENGTH.pack(len(head)), head, data))
+        # As one piece: a call to the system costs more than the copy.
+        self._outgoing.append(memoryview(b"".join((_LENGTH.pack(len(head)), head, data))))
 
     def write(self) -> None:
         """Send what the pipe takes. A dead worker is found by ``read``."""
         with suppress(BlockingIOError, BrokenPipeError):
             while self._outgoing:
                 part = self._outgoing[0]
-                sent = os.write(self.requests, part) if part else 0
+                sent = os.write(self.requests, part)
                 if sent == len(part):
                     self._outgoing.popleft()
                 else:
                     self._outgoing[0] = part[sent:]
-            return
 
     def read(self, now: float) -> list[tuple[Task, FileRecords]]:
         """The tasks answered by now, with their answers. Raises WorkerLost at the worker's end."""
@@ -116,6 +120,14 @@ class ParseWorker(Generic[Task]):
             os.waitpid(self._pid, 0)
 
 
+def _widen(end: int) -> None:
+    """Let a pipe hold a large file, where the system can: neither side then waits for the other."""
+    resize = getattr(fcntl, "F_SETPIPE_SZ", None)
+    if resize is not None:
+        with suppress(OSError):
+            fcntl.fcntl(end, resize, _PIPE_BYTES)
+
+
 def _serve(work: Work, requests: int, answers: int, others: Iterable[int]) -> NoReturn:
     """The child's life. It never returns: what the parent has open is not the child's to close."""
     status = 1
@@ -123,7 +135,7 @@ def _serve(work: Work, requests: int, answers: int, others: Iterable[int]) -> No
         gc.freeze()  # what the parent made is not the child's to look through
         for end in others:
             os.close(end)
-        with os.fdopen(requests, "rb") as reader, os.fdopen(answers, "wb") as writer:
+        with os.fdopen(requests, "rb", _BUFFER_BYTES) as reader, os.fdopen(answers, "wb") as writer:
             while length := reader.read(_LENGTH.size):
                 path, size = marshal.loads(reader.read(_LENGTH.unpack(length)[0]))  # noqa: S302
                 found = work(path, reader.read(size))
