@@ -14,6 +14,8 @@ class TripCounter:
         host, _, port = url.removeprefix("redis://").partition(":")
         outer = self
         self.trips = 0
+        # After so many trips every connection is cut, and so is each new one.
+        self.most: int | None = None
 
         class Pass(socketserver.BaseRequestHandler):
             def handle(self) -> None:
@@ -25,6 +27,8 @@ class TripCounter:
                         if self._answered:
                             outer.trips += 1
                             self._answered = False
+                        if outer.most is not None and outer.trips > outer.most:
+                            break
                         upstream.sendall(data)
                     upstream.shutdown(socket.SHUT_RDWR)
                     back.join()

@@ -11,8 +11,10 @@ import pytest
 from devstack.client import Client, StreamedEvent
 from devstack.failure import CommandError
 from devstack.indexing import index_repository
+from devstack.redis_server import RedisServer
 from devstack.stack import API_KEY, Stack
 from tests.integration.conftest import SHOP
+from tests.trip_counter import TripCounter
 
 QUESTION = "How does add_item put an article into the cart?"
 
@@ -83,3 +85,55 @@ def test_without_algolia_suggestions_are_an_empty_list(mortal: Stack) -> None:
     assert mortal.algolia is not None
     mortal.algolia.stop()
     assert client.suggest("add", 5) == []
+
+
+def test_redis_may_die_while_a_turn_runs() -> None:
+    redis = RedisServer()
+    try:
+        with TripCounter(redis.url) as counter:
+            given = {**os.environ, "REDIS_URL": counter.url, "LOG_LEVEL": "CRITICAL"}
+            with Stack(given) as stack:
+                ask(stack)
+                counter.most = counter.trips + 1
+                final = ask(stack)[-1]
+                assert final.event == "final"
+                assert "session" in final.data["degraded"]
+    finally:
+        redis.stop()
+
+
+def test_with_the_registry_down_a_number_still_names_a_repository(
+    mortal: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("REGISTRY_TABLE", "no-such-table")
+    final = ask(mortal, repository="1")[-1]
+    assert final.event == "final"
+    assert "registry" in final.data["degraded"]
+    assert "Cart.add_item" in final.data["content"]
+    by_name = ask(mortal, repository="local/shop")[-1]
+    assert by_name.event == "error"
+    assert (by_name.data["code"], by_name.data["retryable"]) == ("storage_unavailable", True)
+
+
+def test_a_key_that_algolia_refuses_is_an_error_that_opens_no_breaker(
+    mortal: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALGOLIA_SEARCH_API_KEY", "revoked")
+    for _ in range(6):
+        error = ask(mortal)[-1]
+        assert error.event == "error"
+        assert error.data["code"] == "search_refused"
+        assert "revoked" not in str(error.data)
+    monkeypatch.undo()
+    assert ask(mortal)[-1].event == "final"
+
+
+def test_settings_are_told_to_nobody_who_asks(
+    mortal: Stack, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("ALGOLIA_SEARCH_API_KEY", "")
+    monkeypatch.setenv("ALGOLIA_SEARCH_API_KEY_PARAMETER", "/secret/name")
+    error = ask(mortal)[-1]
+    assert error.data["code"] == "internal_error"
+    assert "/secret/name" not in str(error.data)
+    assert Client(mortal.url, API_KEY).suggest("add", 5) == []
