@@ -18,6 +18,8 @@ ACCOUNT = "123456789012"
 BUCKET = "plumbline"
 QUEUE = "plumbline-index"
 TABLE = "plumbline-registry"
+# As template.yaml says it.
+MAX_RECEIVES = 5
 # Far from AWS's own keys, so that nobody mistakes them for real ones.
 CREDENTIALS: Mapping[str, str] = {
     "AWS_ACCESS_KEY_ID": "plumbline",
@@ -60,11 +62,15 @@ class Aws:
             ip_address="127.0.0.1", port=port, verbose=False
         )
         self._server.start()
-        host, bound = self._server.get_host_and_port()
-        self.endpoint_url = f"http://{host}:{bound}"
-        # Moto's state is the process's: what an earlier stack left is not this one's.
-        requests.post(f"{self.endpoint_url}/moto-api/reset", timeout=10).raise_for_status()
-        self.resources = _create_resources(self.endpoint_url)
+        try:
+            host, bound = self._server.get_host_and_port()
+            self.endpoint_url = f"http://{host}:{bound}"
+            # Moto's state is the process's: what an earlier stack left is not this one's.
+            requests.post(f"{self.endpoint_url}/moto-api/reset", timeout=10).raise_for_status()
+            self.resources = _create_resources(self.endpoint_url)
+        except BaseException:
+            self._server.stop()
+            raise
 
     def stop(self) -> None:
         """Stop the server; everything in it is gone."""
@@ -91,7 +97,7 @@ def _create_resources(endpoint_url: str) -> AwsResources:
     dead = sqs.create_queue(QueueName=f"{QUEUE}-dead")["QueueUrl"]
     redrive = {
         "deadLetterTargetArn": f"arn:aws:sqs:{REGION}:{ACCOUNT}:{QUEUE}-dead",
-        "maxReceiveCount": "5",
+        "maxReceiveCount": str(MAX_RECEIVES),
     }
     queue = sqs.create_queue(
         QueueName=QUEUE,

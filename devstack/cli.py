@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import argparse
+import errno
 import os
 import signal
 import sys
+import threading
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from types import FrameType
+from typing import TYPE_CHECKING, NoReturn, TextIO
 
 from devstack.failure import CommandError
+from devstack.terminal import printable, say
 
 if TYPE_CHECKING:
     from devstack.client import Client
@@ -21,26 +25,50 @@ DEFAULT_QUESTION = "Where are links classified?"
 
 def main(argv: Sequence[str] | None = None) -> int:
     """Run one command; 0 when it did what it says, 1 with one line on stderr when it could not."""
-    arguments = _parser().parse_args(argv)
-    command: Callable[[argparse.Namespace], int] = arguments.run
+    _print_anything(sys.stdout)
     try:
-        return command(arguments)
+        with _interruptible():
+            arguments = _parser().parse_args(argv)
+            command: Callable[[argparse.Namespace], int] = arguments.run
+            return command(arguments)
     except CommandError as exc:
-        print(f"plumbline: {exc}", file=sys.stderr)
+        say(f"plumbline: {printable(exc)}")
         return 1
-    except BrokenPipeError:
-        # The reader of our output has gone, as with `| head`.
+    except OSError as exc:
+        # The reader of our output has gone, as with `| head`, or the terminal has.
+        if exc.errno not in (errno.EPIPE, errno.EIO):
+            raise
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         return 1
     except KeyboardInterrupt:
-        print("\nplumbline: stopped.", file=sys.stderr)
+        say("\nplumbline: stopped.")
         return 130
 
 
+class _Parser(argparse.ArgumentParser):
+    """A mistake in the arguments is told as every other: in one line, with status 1."""
+
+    def error(self, message: str) -> NoReturn:
+        raise CommandError(f"{message.rstrip('.')}. See `{self.prog} --help`.")
+
+
+def _number(name: str, least: int, most: int) -> Callable[[str], int]:
+    """An argument's type: a whole number within bounds."""
+
+    def read(text: str) -> int:
+        try:
+            number = int(text)
+        except ValueError:
+            number = least - 1
+        if not least <= number <= most:
+            raise argparse.ArgumentTypeError(f"{text} is no {name} ({least} to {most})")
+        return number
+
+    return read
+
+
 def _parser() -> argparse.ArgumentParser:
-    parser = argparse.ArgumentParser(
-        prog="plumbline", description="Audited answers over a team's code and docs."
-    )
+    parser = _Parser(prog="plumbline", description="Audited answers over a team's code and docs.")
     commands = parser.add_subparsers(required=True, metavar="command")
 
     demo = commands.add_parser("demo", help="index a repository, ask a question, show the answer")
@@ -51,7 +79,7 @@ def _parser() -> argparse.ArgumentParser:
     demo.set_defaults(run=_demo)
 
     dev = commands.add_parser("dev", help="keep the embedded stack up until Ctrl-C")
-    dev.add_argument("--port", type=int, default=DEFAULT_PORT)
+    dev.add_argument("--port", type=_number("port", 0, 65_535), default=DEFAULT_PORT)
     dev.add_argument("--folder", type=Path, help="keep the index here instead of in memory")
     dev.set_defaults(run=_dev)
 
@@ -79,7 +107,7 @@ def _parser() -> argparse.ArgumentParser:
     search.add_argument("--language")
     search.add_argument("--entity-type")
     search.add_argument("--limit", type=int, default=10)
-    search.add_argument("--page", type=int, default=0)
+    search.add_argument("--page", type=_number("page", 1, 1000), default=1)
     search.add_argument("--json", action="store_true")
     _add_address(search)
     search.set_defaults(run=_search)
@@ -100,7 +128,7 @@ def _parser() -> argparse.ArgumentParser:
     return parser
 
 
-def _add_local_commands(commands: argparse._SubParsersAction[argparse.ArgumentParser]) -> None:
+def _add_local_commands(commands: argparse._SubParsersAction[_Parser]) -> None:
     from devstack import audit_command, parse_command
 
     parse = commands.add_parser("parse", help="show what of a file would be indexed, and why not")
@@ -125,22 +153,20 @@ def _add_address(parser: argparse.ArgumentParser) -> None:
 def _demo(arguments: argparse.Namespace) -> int:
     from devstack.demo import run_demo
 
-    with _interruptible():
-        run_demo(
-            arguments.repo,
-            arguments.ask,
-            ref=arguments.ref,
-            as_events=arguments.format == "events",
-            environ=os.environ,
-        )
+    run_demo(
+        arguments.repo,
+        arguments.ask,
+        ref=arguments.ref,
+        as_events=arguments.format == "events",
+        environ=dict(os.environ),
+    )
     return 0
 
 
 def _dev(arguments: argparse.Namespace) -> int:
     from devstack.demo import run_dev
 
-    with _interruptible():
-        run_dev(port=arguments.port, folder=arguments.folder, environ=os.environ)
+    run_dev(port=arguments.port, folder=arguments.folder, environ=dict(os.environ))
     return 0
 
 
@@ -169,7 +195,10 @@ def _ask(arguments: argparse.Namespace) -> int:
         "debug": arguments.debug,
     }
     events = client.ask({name: value for name, value in body.items() if value})
-    (show_events if arguments.format == "events" else show_text)(events)
+    if arguments.format == "events":
+        show_events(events)
+    else:
+        show_text(events, session=arguments.session)
     return 0
 
 
@@ -177,17 +206,19 @@ def _search(arguments: argparse.Namespace) -> int:
     from devstack.show import show_json, show_results
 
     client, _ = _client(arguments)
-    names = ("query", "repository", "language", "entity_type", "limit", "page")
-    body = {name: getattr(arguments, name) for name in names}
+    names = ("query", "repository", "language", "entity_type", "limit")
+    # Pages are counted from 1 for people, from 0 by the interface.
+    body = {name: getattr(arguments, name) for name in names} | {"page": arguments.page - 1}
     found = client.search_code({n: value for n, value in body.items() if value is not None})
     (show_json if arguments.json else show_results)(found)
     return 0
 
 
 def _suggest(arguments: argparse.Namespace) -> int:
+    from devstack.show import show_suggestions
+
     client, _ = _client(arguments)
-    for name in client.suggest(arguments.query, arguments.limit):
-        print(name)
+    show_suggestions(client.suggest(arguments.query, arguments.limit))
     return 0
 
 
@@ -214,7 +245,7 @@ def _algolia_setup(_: argparse.Namespace) -> int:
 def _client(arguments: argparse.Namespace) -> tuple[Client, Mapping[str, str]]:
     """The bundle to talk to: ``--url``, else the running embedded stack."""
     from devstack.client import Client
-    from devstack.stack import StackState
+    from devstack.state import StackState
 
     suggestions = getattr(arguments, "suggestions_url", None)
     key = arguments.api_key or os.environ.get("PLUMBLINE_API_KEY")
@@ -232,18 +263,38 @@ def _client(arguments: argparse.Namespace) -> tuple[Client, Mapping[str, str]]:
 
 
 class _interruptible:  # noqa: N801  # reads as a statement: `with _interruptible():`
-    """SIGINT and SIGTERM end the command as Ctrl-C does, so that what was started is stopped."""
+    """SIGTERM and a closed terminal end the command as Ctrl-C does: what was started is stopped."""
+
+    _SIGNALS = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
     def __enter__(self) -> None:
-        # A shell starts what it puts in the background with SIGINT ignored.
-        self._before = {
-            number: signal.signal(number, signal.default_int_handler)
-            for number in (signal.SIGINT, signal.SIGTERM)
-        }
+        self._before: dict[int, object] = {}
+        if threading.current_thread() is not threading.main_thread():
+            return
+        for number in self._SIGNALS:
+            # Under nohup a closed terminal is nothing to this command. SIGINT is taken even so: a
+            # shell starts what it puts in the background with SIGINT ignored.
+            if number == signal.SIGHUP and signal.getsignal(number) is signal.SIG_IGN:
+                continue
+            self._before[number] = signal.signal(number, self._stop)
 
     def __exit__(self, *_: object) -> None:
         for number, handler in self._before.items():
-            signal.signal(number, handler)
+            signal.signal(number, handler)  # type: ignore[arg-type]
+
+    def _stop(self, number: int, frame: FrameType | None) -> None:
+        # A closing terminal tells twice, and people are impatient: the second must not cut short
+        # the stopping of what was started.
+        for one in self._before:
+            signal.signal(one, signal.SIG_IGN)
+        raise KeyboardInterrupt
+
+
+def _print_anything(stream: TextIO) -> None:
+    """What the terminal's encoding lacks is written as an escape."""
+    reconfigure = getattr(stream, "reconfigure", None)
+    if reconfigure is not None:
+        reconfigure(errors="backslashreplace")
 
 
 if __name__ == "__main__":

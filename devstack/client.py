@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
+from urllib.parse import urlsplit
 
 import requests
 
@@ -31,7 +32,12 @@ class Client:
         self._url = url.rstrip("/")
         self._suggestions_url = (suggestions_url or f"{self._url}/suggestions").rstrip("/")
         self._session = requests.Session()
+        if not (api_key.isascii() and api_key.isprintable()):
+            raise CommandError("An API key is made of plain ASCII characters.")
         self._session.headers.update({"x-api-key": api_key})
+        if urlsplit(self._url).hostname in ("127.0.0.1", "localhost", "::1"):
+            # No proxy leads to this machine.
+            self._session.trust_env = False
 
     def ask(self, body: Mapping[str, Any]) -> Iterator[StreamedEvent]:
         """One turn, event by event as they arrive; closes with the terminal event."""
@@ -46,6 +52,8 @@ class Client:
                     ended = event.event in ("final", "error")
             except requests.RequestException as exc:
                 raise CommandError("The connection was lost in the middle of the answer.") from exc
+            except (ValueError, TypeError) as exc:
+                raise CommandError(f"{self._url} sent events that cannot be read.") from exc
             if not ended:
                 raise CommandError("The answer ended without a final event; ask again.")
 
@@ -55,13 +63,13 @@ class Client:
 
     def suggest(self, query: str, limit: int) -> list[str]:
         """The suggestions for what has been typed."""
-        answer = self._json("GET", f"{self._suggestions_url}/", params={"q": query, "limit": limit})
-        return [str(name) for name in answer.get("suggestions", ())]
+        url = f"{self._suggestions_url}/"
+        found = self._list("suggestions", url, params={"q": query, "limit": limit})
+        return [str(name) for name in found]
 
     def repositories(self) -> list[dict[str, Any]]:
         """``GET /repositories``."""
-        found: list[dict[str, Any]] = self._json("GET", f"{self._url}/repositories")["repositories"]
-        return found
+        return self._list("repositories", f"{self._url}/repositories")
 
     def index(self, repository_url: str, ref: str | None, *, force: bool = False) -> None:
         """``POST /index``: ask for a repository to be indexed from its address."""
@@ -70,9 +78,12 @@ class Client:
 
     def gaps(self, limit: int) -> list[dict[str, Any]]:
         """``GET /gaps``: the newest coverage gaps."""
-        found: list[dict[str, Any]] = self._json(
-            "GET", f"{self._url}/gaps", params={"limit": limit}
-        )["gaps"]
+        return self._list("gaps", f"{self._url}/gaps", params={"limit": limit})
+
+    def _list(self, name: str, url: str, **kwargs: Any) -> list[Any]:
+        found = self._json("GET", url, **kwargs).get(name)
+        if not isinstance(found, list):
+            raise CommandError(f"{url} did not answer with {name}: is it a Plumbline bundle?")
         return found
 
     def _json(self, method: str, url: str, **kwargs: Any) -> dict[str, Any]:
@@ -88,28 +99,43 @@ class Client:
     def _send(self, method: str, url: str, **kwargs: Any) -> requests.Response:
         try:
             answer = self._session.request(
-                method, url, timeout=(CONNECT_SECONDS, SILENCE_SECONDS), **kwargs
+                method,
+                url,
+                timeout=(CONNECT_SECONDS, SILENCE_SECONDS),
+                # The key is for this address alone.
+                allow_redirects=False,
+                **kwargs,
             )
+        except ValueError as exc:
+            # requests' own errors for an address that is none.
+            raise CommandError(f"{self._url} is not an http or https address.") from exc
+        except requests.ReadTimeout as exc:
+            raise CommandError(f"{self._url} said nothing for {SILENCE_SECONDS:.0f} s.") from exc
         except requests.RequestException as exc:
             raise CommandError(
                 f"Nothing answers at {self._url}. Start the stack with `make dev`, or give the"
                 " address of a deployed one with --url."
             ) from exc
+        if answer.is_redirect:
+            raise CommandError(
+                f"{url} answered with a redirect; give the address that answers itself."
+            )
         if answer.status_code >= 400:
             raise CommandError(_refusal(answer))
         return answer
 
 
 def parse_events(lines: Iterable[bytes]) -> Iterator[StreamedEvent]:
-    """Server-sent events out of their lines; comments are passed over."""
+    """Server-sent events out of their lines; comments are passed over. ValueError if malformed."""
     fields: dict[str, str] = {}
     for raw in lines:
         line = raw.decode("utf-8")
         if not line:
             if "data" in fields:
-                yield StreamedEvent(
-                    fields.get("id", ""), fields.get("event", "message"), json.loads(fields["data"])
-                )
+                data = json.loads(fields["data"])
+                if not isinstance(data, dict):
+                    raise ValueError("an event's data is no object")
+                yield StreamedEvent(fields.get("id", ""), fields.get("event", "message"), data)
             fields = {}
             continue
         name, _, value = line.partition(":")

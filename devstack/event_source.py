@@ -19,7 +19,8 @@ class EventSource:
     """Invokes ``handler`` with each message of a queue, one at a time.
 
     A message that the answer does not list under ``batchItemFailures`` is deleted; the others
-    come again when their visibility ends, and go to the dead-letter queue after three tries.
+    come again when their visibility ends, and go to the dead-letter queue after as many tries as
+    the queue's redrive policy says (``devstack.aws.MAX_RECEIVES``).
     """
 
     def __init__(

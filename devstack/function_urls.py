@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import base64
+import logging
 import socket
 import threading
 import time
@@ -12,12 +13,15 @@ from dataclasses import dataclass
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
 
+from cheroot.errors import MaxSizeExceeded
 from cheroot.wsgi import Server
 
 Handler = Callable[[dict[str, Any], Any], Any]
 # Lambda's own limit; a larger body never reaches the function.
 MAX_PAYLOAD_BYTES = 6 * 1024 * 1024
 _THREADS = 24
+# How long a stop waits for the turns whose readers have gone.
+_DRAIN_SECONDS = 2.0
 _REASONS = {
     200: "OK",
     202: "Accepted",
@@ -27,6 +31,7 @@ _REASONS = {
     403: "Forbidden",
     404: "Not Found",
     405: "Method Not Allowed",
+    408: "Request Timeout",
     409: "Conflict",
     413: "Payload Too Large",
     422: "Unprocessable Entity",
@@ -35,6 +40,8 @@ _REASONS = {
     502: "Bad Gateway",
     503: "Service Unavailable",
 }
+
+log = logging.getLogger("plumbline.devstack")
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +69,21 @@ def new_context(function_name: str, seconds: float) -> LambdaContext:
     return LambdaContext(function_name, str(uuid.uuid4()), time.monotonic() + seconds)
 
 
+class BadBody(Exception):
+    """The request's body did not arrive as its headers say; ``status`` is what to answer."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+class _LoggedServer(Server):
+    """Cheroot, which would write its tracebacks to the terminal of whoever runs the stack."""
+
+    def error_log(self, msg: str = "", level: int = logging.INFO, traceback: bool = False) -> None:
+        log.debug("%s", msg, exc_info=traceback)
+
+
 class FunctionUrls:
     """One server for several functions, each under a path prefix (the empty one comes last)."""
 
@@ -75,11 +97,12 @@ class FunctionUrls:
     ) -> None:
         self._functions = sorted(functions.items(), key=lambda item: -len(item[0]))
         self._timeout = timeout_seconds
-        self._server = Server((host, port), self._application, numthreads=_THREADS)
+        self._server = _LoggedServer((host, port), self._application, numthreads=_THREADS)
         self._server.max_request_body_size = MAX_PAYLOAD_BYTES
         self._server.timeout = 30
         self._server.shutdown_timeout = 1
         self._thread = threading.Thread(target=self._server.serve, daemon=True, name="http")
+        self._drains = _Drains()
 
     def start(self) -> None:
         """Bind and serve; OSError when the port is taken."""
@@ -95,9 +118,11 @@ class FunctionUrls:
         return f"http://{host}:{port}"
 
     def stop(self) -> None:
-        """Stop serving; open streams are cut."""
+        """Stop serving; open streams are cut. Nothing happens if it never started."""
         self._server.stop()
-        self._thread.join(timeout=5)
+        if self._thread.ident is not None:
+            self._thread.join(timeout=5)
+        self._drains.join()
 
     def _application(
         self, environ: WSGIEnvironment, start_response: StartResponse
@@ -105,38 +130,116 @@ class FunctionUrls:
         path = str(environ.get("PATH_INFO") or "/")
         for prefix, (name, handler) in self._functions:
             if path == prefix or path.startswith(f"{prefix}/"):
-                event = to_event(environ, path.removeprefix(prefix) or "/")
-                context = new_context(name, self._timeout)
-                status, headers, body = _answer(handler(event, context))
-                reason = _REASONS.get(status, "Unknown")
-                start_response(f"{status} {reason}", list(headers.items()))
-                return [body] if isinstance(body, bytes) else _Drained(iter(body))
-        start_response("404 Not Found", [("content-type", "text/plain")])
-        return [b"no such function\n"]
+                try:
+                    event = to_event(environ, path.removeprefix(prefix) or "/")
+                except BadBody as exc:
+                    # What is left of the body is not the next request.
+                    close = {"connection": "close"}
+                    return self._plain(environ, start_response, exc.status, str(exc), close)
+                try:
+                    answer = _answer(handler(event, new_context(name, self._timeout)))
+                except Exception:
+                    # Lambda's own answer for a function that broke.
+                    log.exception("the function %s failed", name)
+                    return self._plain(environ, start_response, 502, "Internal Server Error")
+                return self._send(environ, start_response, *answer)
+        return self._plain(environ, start_response, 404, "no such function")
+
+    def _plain(
+        self,
+        environ: WSGIEnvironment,
+        start_response: StartResponse,
+        status: int,
+        text: str,
+        more: Mapping[str, str] | None = None,
+    ) -> Iterable[bytes]:
+        headers = {"content-type": "text/plain", **(more or {})}
+        return self._send(environ, start_response, status, headers, f"{text}\n".encode())
+
+    def _send(
+        self,
+        environ: WSGIEnvironment,
+        start_response: StartResponse,
+        status: int,
+        headers: Mapping[str, str],
+        body: bytes | Iterable[bytes],
+    ) -> Iterable[bytes]:
+        """The response by HTTP's rules, which Lambda's front end keeps for its functions."""
+        listed = list(headers.items())
+        bodiless = status in (204, 304)
+        if isinstance(body, bytes) and not bodiless and "content-length" not in _names(headers):
+            listed.append(("content-length", str(len(body))))
+        start_response(f"{status} {_REASONS.get(status, 'Unknown')}", listed)
+        if isinstance(body, bytes):
+            return [] if bodiless or environ["REQUEST_METHOD"] == "HEAD" else [body]
+        stream = _Drained(iter(body), self._drains)
+        if environ["REQUEST_METHOD"] == "HEAD":
+            stream.close()
+            return []
+        return stream
+
+
+class _Drains:
+    """The threads that read a stream to its end for a reader who has gone."""
+
+    def __init__(self) -> None:
+        self._threads: set[threading.Thread] = set()
+        self._lock = threading.Lock()
+
+    def start(self, chunks: Iterator[bytes]) -> None:
+        """Read the rest in the background."""
+        thread = threading.Thread(target=self._drain, args=(chunks,), daemon=True, name="drain")
+        with self._lock:
+            self._threads.add(thread)
+        thread.start()
+
+    def join(self) -> None:
+        """Wait a little for those that are still at it."""
+        deadline = time.monotonic() + _DRAIN_SECONDS
+        with self._lock:
+            threads = list(self._threads)
+        for thread in threads:
+            thread.join(max(0.0, deadline - time.monotonic()))
+
+    def _drain(self, chunks: Iterator[bytes]) -> None:
+        try:
+            for _ in chunks:
+                pass
+        except Exception:
+            log.exception("a function's stream failed after its reader had gone")
+        finally:
+            with self._lock:
+                self._threads.discard(threading.current_thread())
 
 
 class _Drained:
     """A stream that is read to its end even when its reader has gone, as on Lambda."""
 
-    def __init__(self, chunks: Iterator[bytes]) -> None:
-        self._chunks = chunks
+    def __init__(self, chunks: Iterator[bytes], drains: _Drains) -> None:
+        self._chunks, self._drains = chunks, drains
+        self._ended = False
 
     def __iter__(self) -> Iterator[bytes]:
-        return self._chunks
+        try:
+            # Not `yield from`: that would close the chunks when the reader goes.
+            for chunk in self._chunks:  # noqa: UP028
+                yield chunk
+        except Exception:
+            # The status has gone out: all that is left is to break off, which the reader sees.
+            log.exception("a function's stream failed")
+            self._ended = True
+            raise
+        self._ended = True
 
     def close(self) -> None:
         """Called by the server at the end of every response."""
-        threading.Thread(target=self._drain, daemon=True, name="drain").start()
-
-    def _drain(self) -> None:
-        for _ in self._chunks:
-            pass
+        if not self._ended:
+            self._drains.start(self._chunks)
 
 
 def to_event(environ: WSGIEnvironment, path: str) -> dict[str, Any]:
-    """A WSGI request as a function URL event, payload format 2.0."""
-    length = int(environ.get("CONTENT_LENGTH") or 0)
-    body = environ["wsgi.input"].read(length) if length else environ["wsgi.input"].read()
+    """A WSGI request as a function URL event, payload format 2.0. Raises ``BadBody``."""
+    body = _body(environ)
     headers = {
         key[5:].replace("_", "-").lower(): str(value)
         for key, value in environ.items()
@@ -172,6 +275,26 @@ def to_event(environ: WSGIEnvironment, path: str) -> dict[str, Any]:
         "body": base64.b64encode(body).decode() if binary else body.decode(),
         "isBase64Encoded": binary,
     }
+
+
+def _body(environ: WSGIEnvironment) -> bytes:
+    """All of the body; a function is never invoked with half of one."""
+    length = int(environ.get("CONTENT_LENGTH") or 0)
+    if length < 0:
+        raise BadBody(400, "Content-Length must not be negative.")
+    try:
+        body: bytes = environ["wsgi.input"].read(length) if length else environ["wsgi.input"].read()
+    except MaxSizeExceeded as exc:
+        raise BadBody(413, f"The body is over {MAX_PAYLOAD_BYTES} bytes.") from exc
+    except ValueError as exc:
+        raise BadBody(400, "The body's chunks are malformed.") from exc
+    if len(body) < length:
+        raise BadBody(400, "The body is shorter than Content-Length says.")
+    return body
+
+
+def _names(headers: Mapping[str, str]) -> set[str]:
+    return {name.lower() for name in headers}
 
 
 def _is_binary(body: bytes) -> bool:

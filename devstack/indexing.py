@@ -7,10 +7,12 @@ from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any
 
+from devstack.aws import CREDENTIALS
 from devstack.client import Client
-from devstack.failure import CommandError
+from devstack.failure import CommandError, reason
 from devstack.packing import Archive, is_address, pack
 from devstack.show import progress_bar
+from devstack.terminal import say
 
 # Quick at first, then slower than the rate limit of 100 a minute.
 _QUICK_SECONDS, _QUICK_POLLS = 0.2, 30
@@ -32,6 +34,8 @@ def index_repository(
         client.index(reference, ref)
         return _watch(client, reference, started, reference)
     archive = pack(reference)
+    for why, number in sorted(archive.left_out.items()):
+        say(f"Left out: {number} {why}.")
     try:
         _upload(archive, environment)
     finally:
@@ -42,7 +46,9 @@ def index_repository(
 
 def _upload(archive: Archive, environment: Mapping[str, str]) -> None:
     import boto3
+    from botocore.config import Config
     from botocore.exceptions import BotoCoreError, ClientError
+    from botocore.session import Session
 
     bucket = environment.get("BUCKET_NAME")
     if not bucket:
@@ -50,18 +56,27 @@ def _upload(archive: Archive, environment: Mapping[str, str]) -> None:
             "Folders and archives go through the bucket: give its name with --bucket, or index"
             " the repository by its address."
         )
-    session = boto3.Session(
-        aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID"),
-        aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY"),
-        region_name=environment.get("AWS_REGION"),
-    )
-    s3 = session.client("s3", endpoint_url=environment.get("AWS_ENDPOINT_URL"))
+    # The embedded stack has its own keys, whatever profile or proxy the user's environment names.
+    embedded = environment.get("AWS_ACCESS_KEY_ID") == CREDENTIALS["AWS_ACCESS_KEY_ID"]
+    own = Session(session_vars={"profile": (None, None, None, None)}) if embedded else None
+    direct = Config(proxies={}) if embedded else None
     try:
+        session = boto3.Session(
+            aws_access_key_id=environment.get("AWS_ACCESS_KEY_ID"),
+            aws_secret_access_key=environment.get("AWS_SECRET_ACCESS_KEY"),
+            aws_session_token=None if embedded else environment.get("AWS_SESSION_TOKEN"),
+            region_name=environment.get("AWS_REGION"),
+            botocore_session=own,
+        )
+        endpoint = environment.get("AWS_ENDPOINT_URL") or None
+        s3 = session.client("s3", endpoint_url=endpoint, config=direct)
         # One request: a multipart upload would announce itself twice.
         with archive.path.open("rb") as body:
             s3.put_object(Bucket=bucket, Key=archive.key, Body=body, Metadata=archive.metadata())
     except (BotoCoreError, ClientError) as exc:
         raise CommandError(f"The archive could not be put into the bucket {bucket}: {exc}") from exc
+    except OSError as exc:
+        raise CommandError(f"{archive.path}: {reason(exc)}.") from exc
 
 
 def _watch(client: Client, url: str, started: datetime, title: str) -> dict[str, Any]:

@@ -19,6 +19,8 @@ from pathlib import Path
 
 import redis
 
+from devstack.failure import reason
+
 SLOTS = 16384
 _READY_SECONDS = 60
 _ATTEMPTS = 5
@@ -43,39 +45,50 @@ class RedisServer:
         """End what was started here; a given server is left alone."""
         if self._process is not None:
             self._process.terminate()
-            self._process.wait(timeout=10)
+            try:
+                self._process.wait(timeout=10)
+            except subprocess.TimeoutExpired:
+                self._process.kill()
+                self._process.wait()
+            self._process = None
         if self._fake is not None:
             self._fake.shutdown()
             self._fake.server_close()
+            self._fake = None
         if self._folder is not None:
             self._folder.cleanup()
 
     def _start_process(self, executable: str) -> str:
         self._folder = tempfile.TemporaryDirectory(prefix="plumbline-redis-")
+        try:
+            return self._try_ports(executable, Path(self._folder.name))
+        except OSError as exc:
+            self.stop()
+            raise RuntimeError(f"redis-server does not start here: {reason(exc)}.") from exc
+        except BaseException:
+            self.stop()
+            raise
+
+    def _try_ports(self, executable: str, folder: Path) -> str:
+        log = folder / "redis.log"
         for _ in range(_ATTEMPTS):
             port = _free_pair()
             self._process = subprocess.Popen(
                 [
                     *(executable, "--port", str(port), "--bind", "127.0.0.1", "--save", ""),
-                    *("--cluster-enabled", "yes", "--dir", self._folder.name),
+                    *("--cluster-enabled", "yes", "--dir", str(folder)),
                     *("--cluster-config-file", f"nodes-{port}.conf", "--appendonly", "no"),
-                    *("--logfile", str(Path(self._folder.name, "redis.log"))),
+                    *("--logfile", str(log)),
                 ],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
             )
-            try:
-                if _form_cluster(f"redis://127.0.0.1:{port}", self._process):
-                    return f"redis://127.0.0.1:{port}"
-            except BaseException:
-                self.stop()
-                raise
+            if _form_cluster(f"redis://127.0.0.1:{port}", self._process):
+                return f"redis://127.0.0.1:{port}"
             # Somebody took one of its ports first.
             self._process.wait()
-        log = Path(self._folder.name, "redis.log")
         told = log.read_text(encoding="utf-8", errors="replace")[-500:] if log.exists() else ""
-        self.stop()
-        raise RuntimeError(f"redis-server does not start here: {told}")
+        raise RuntimeError(f"redis-server does not start here: {' '.join(told.split())}")
 
     def _start_fake(self) -> str:
         from fakeredis import TcpFakeServer

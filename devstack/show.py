@@ -4,15 +4,18 @@ from __future__ import annotations
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any, TextIO
 
 from rich.console import Console
+from rich.markup import escape
 from rich.progress import BarColumn, Progress, TaskProgressColumn, TextColumn, TimeElapsedColumn
 
 from devstack.client import StreamedEvent
 from devstack.failure import CommandError
+from devstack.terminal import printable, say
 
 _DEGRADED = {
     "extractive": "No language model: the answer is made of the retrieved records alone.",
@@ -30,25 +33,33 @@ def show_events(events: Iterable[StreamedEvent]) -> None:
             raise CommandError(str(event.data.get("message", "The turn failed.")))
 
 
-def show_text(events: Iterable[StreamedEvent]) -> None:
-    """The answer paragraph by paragraph as it arrives, then its sources."""
+def show_text(events: Iterable[StreamedEvent], *, session: str | None = None) -> None:
+    """The answer paragraph by paragraph as it arrives, then its sources and its session.
+
+    ``session`` is the one that was asked for: if the turn has another, that is said first.
+    """
+    had = ""
     for event in events:
-        if event.event == "chunk":
-            sys.stdout.write(str(event.data["content"]))
+        if event.event == "pulse":
+            had = printable(event.data.get("session_id", ""))
+            if session and had != session:
+                say(f"The session {printable(session)} is not known; this is a new one.")
+        elif event.event == "chunk":
+            sys.stdout.write(printable(event.data["content"]))
             sys.stdout.flush()
         elif event.event == "discovery":
-            sys.stdout.write(f"\n{event.data['question']}\n")
+            sys.stdout.write(f"\n{printable(event.data['question'])}\n")
         elif event.event == "handoff_proposal":
-            sys.stdout.write(f"\n{event.data['reason']}\n")
+            sys.stdout.write(f"\n{printable(event.data['reason'])}\n")
         elif event.event == "error":
             sys.stdout.write("\n")
             sys.stdout.flush()
             raise CommandError(str(event.data.get("message", "The turn failed.")))
         elif event.event == "final":
-            _show_final(event.data)
+            _show_final(event.data, had)
 
 
-def _show_final(final: dict[str, Any]) -> None:
+def _show_final(final: dict[str, Any], session: str) -> None:
     lines = [""]
     if final["sources"]:
         lines.append("Sources")
@@ -59,6 +70,8 @@ def _show_final(final: dict[str, Any]) -> None:
         f" {audit['stripped']} stripped, {audit['sentences_removed']} sentences removed."
     )
     lines.extend(_DEGRADED[reason] for reason in final["degraded"] if reason in _DEGRADED)
+    if session and "session" not in final["degraded"]:
+        lines.append(f"Session: {session} (go on with --session)")
     sys.stdout.write("\n".join(lines) + "\n")
     sys.stdout.flush()
 
@@ -70,13 +83,15 @@ def _place(source: dict[str, Any]) -> str:
         lines = f":{source['line_start']}" if source.get("line_start") else ""
         where = f"{where}  {path}{lines}" if path not in where else where
     url = source.get("url")
-    return f"{where}\n      {url}" if url else where
+    return printable(f"{where}\n      {url}" if url else where)
 
 
 @contextmanager
 def progress_bar(title: str) -> Iterator[Any]:
     """A bar on standard error; the yielded function takes a fraction and a word on the state."""
     console = Console(stderr=True)
+    # Brackets in a name are no markup.
+    title = escape(printable(title))
     columns = (
         TextColumn("{task.description}"),
         BarColumn(),
@@ -99,7 +114,8 @@ def show_repository(repository: dict[str, Any], *, file: TextIO | None = None) -
     listed = ", ".join(f"{number} {name}" for name, number in sorted(counts.items()))
     commit = (repository.get("commit_sha") or "")[:12]
     at = f" at {commit}" if commit else ""
-    print(f"Indexed {repository['name']}{at}: {listed or 'nothing'}.", file=file)
+    name = printable(repository["name"])
+    print(f"Indexed {name}{at}: {listed or 'nothing'}.", file=file)
     skipped = repository.get("files_skipped") or {}
     if skipped:
         reasons = ", ".join(f"{number} {reason}" for reason, number in sorted(skipped.items()))
@@ -110,11 +126,25 @@ def show_results(found: dict[str, Any]) -> None:
     """Search results, one a line with its place, and the first line of what it says."""
     for result in found["results"]:
         place = f"{result['file_path']}:{result['line_start']}"
-        print(f"{result['entity_name']}  ({result['entity_type']})  {place}")
-        summary = result.get("signature") or result.get("description")
+        print(printable(f"{result['entity_name']}  ({result['entity_type']})  {place}"))
+        summary = str(result.get("signature") or result.get("description") or "").strip()
         if summary:
-            print(f"    {summary}")
-    print(f"{found['total_hits']} found, page {found['page'] + 1} of {max(found['pages'], 1)}.")
+            print(f"    {printable(summary.splitlines()[0])}")
+    total, page, pages = int(found["total_hits"]), int(found["page"]) + 1, int(found["pages"])
+    if not total:
+        print("Nothing found.")
+    elif page > pages:
+        print(f"{total} found; page {page} is past the last, which is {pages}.")
+    else:
+        print(f"{total} found, page {page} of {pages}.")
+
+
+def show_suggestions(names: list[str]) -> None:
+    """One name a line; that there are none goes to standard error, where no script reads it."""
+    for name in names:
+        print(printable(name))
+    if not names:
+        say("No suggestions.")
 
 
 def show_json(value: dict[str, Any]) -> None:
@@ -123,8 +153,35 @@ def show_json(value: dict[str, Any]) -> None:
 
 
 def show_gaps(gaps: list[dict[str, Any]]) -> None:
-    """Coverage gaps, newest first; the words only where the deployment keeps them."""
+    """Coverage gaps, the newest first, each question once with how often it was asked.
+
+    The question's words where the deployment keeps them, else the titles that came nearest.
+    """
+    times = Counter(str(gap.get("fingerprint")) for gap in gaps)
+    shown: set[str] = set()
     for gap in gaps:
-        print(f"{gap.get('at', '')}  {gap.get('kind', '')}  {gap.get('question') or '(not kept)'}")
+        fingerprint = str(gap.get("fingerprint"))
+        if fingerprint in shown:
+            continue
+        shown.add(fingerprint)
+        # A question of several lines is one line here.
+        print(" ".join(printable(_gap(gap, times[fingerprint])).split("\n")))
     if not gaps:
         print("No coverage gaps.")
+
+
+def _gap(gap: dict[str, Any], times: int) -> str:
+    parts = [str(gap.get("at") or "?"), str(gap.get("reason") or "?").replace("_", " ")]
+    limits = [str(gap[name]) for name in ("repository", "language") if gap.get(name)]
+    if limits:
+        parts.append(f"in {', '.join(limits)}")
+    if times > 1:
+        parts.append(f"{times} times")
+    nearest = "; ".join(str(title) for title in gap.get("nearest") or ())
+    if gap.get("question"):
+        parts.append(str(gap["question"]))
+    elif nearest:
+        parts.append(f"nearest: {nearest}")
+    else:
+        parts.append(f"question {gap.get('fingerprint') or '?'} (its words are not kept)")
+    return "  ".join(parts)
