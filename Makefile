@@ -8,6 +8,11 @@ ASK ?= Where are links classified?
 PORT ?= 8080
 FORMAT ?= text
 
+# Through the environment, so that neither make nor the shell reads a question's quotes, dollars
+# or backticks.
+export DEMO_REPO := $(value REPO)
+export DEMO_ASK := $(value ASK)
+
 .DEFAULT_GOAL := help
 
 help: ## list the targets
@@ -16,7 +21,7 @@ help: ## list the targets
 setup: $(VENV)/.ready ## make the environment in .venv
 
 demo: setup ## index a repository and ask a question (REPO=, ASK=)
-	@$(BIN)/plumbline demo --repo "$(REPO)" --ask "$(ASK)" --format $(FORMAT)
+	@$(BIN)/plumbline demo --repo "$$DEMO_REPO" --ask "$$DEMO_ASK" --format $(FORMAT)
 
 dev: setup ## keep the embedded stack up (PORT=)
 	@$(BIN)/plumbline dev --port $(PORT)

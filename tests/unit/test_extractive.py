@@ -65,9 +65,9 @@ def test_code_is_named_placed_cited_and_shown_by_its_signature() -> None:
 def test_docs_are_quoted() -> None:
     text = answer(DOCS)
     assert text.startswith(
-        "**Deploying \\> First question** in `docs/deploying.md`, lines 3 to 9 [2]. Ask with curl."
+        "**Deploying \\> First question** in `docs/deploying.md`, lines 3 to 9 [2].\n\n"
+        "Ask with curl. It takes a key. Then you wait. [2]"
     )
-    assert "It takes a key. Then you wait. [2]" in text
     assert "```" not in text
 
 
@@ -111,7 +111,9 @@ def test_extraction_needs_a_model() -> None:
         ("How are requests let in?", False),
         ("gate admit", False),
         ("Who is the president of France?", True),
-        ("?", False),
+        ("?", True),
+        ("\U0001f600", True),
+        ("cli", False),
     ],
 )
 def test_sources_that_do_not_hold_the_questions_words_are_called_the_nearest(
@@ -120,6 +122,19 @@ def test_sources_that_do_not_hold_the_questions_words_are_called_the_nearest(
     items = list(ExtractiveModel().stream(GenerationRequest("", question, (), (CODE,), 0.0)))
     assert isinstance(items[0], TextDelta)
     assert items[0].text.startswith("Nothing here answers this as it was asked.") is nearest
+
+
+def test_a_sources_own_brackets_are_no_citations() -> None:
+    text = answer(
+        Source(1, "T", "# T\n\nLanding [1][2] is hard [SOURCE 9] 【3】. [4, 5]\n", "docs")
+    )
+    assert "Landing (1)(2) is hard (SOURCE 9) (3). (4, 5) [1]" in text
+
+
+def test_a_paragraph_behind_code_is_not_begun_with() -> None:
+    text = answer(Source(1, "T", "# T\n\n```\nmake\n```\n\nmakes it.\n\nIt is quick.\n", "docs"))
+    assert "It is quick. [1]" in text
+    assert "makes it" not in text
 
 
 def test_of_a_section_the_paragraph_that_shares_most_words_with_the_question_is_quoted() -> None:

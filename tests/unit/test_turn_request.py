@@ -47,7 +47,7 @@ def test_a_query_is_optional_where_something_else_is_said(extra: dict[str, Any])
         ({}, "query must be 1 to 2000 characters."),
         ({"query": "  "}, "query must be 1 to 2000 characters."),
         ({"query": "x" * 2001}, "query must be 1 to 2000 characters."),
-        ({"query": 7}, "query must be 1 to 2000 characters."),
+        ({"query": 7}, "query must be text of 1 to 2000 characters."),
         ({"query": "q", "history": "x"}, "history: "),
         ({"query": "q", "history": [{"role": "system", "content": "x"}]}, "history.0.role: "),
         ({"query": "q", "trigger": "fire"}, "trigger: "),

@@ -310,3 +310,18 @@ def test_injection_by_seed_000s_name() -> None:
     injected = inject_pricing_if_needed("the price?", (), chunks, priced, instance=INSTANCE)
     assert injected == [hit(1), hit(2), hit(9)]
     assert inject_pricing_if_needed("facets?", (), chunks, priced, instance=INSTANCE) == chunks
+
+
+@pytest.mark.parametrize(
+    ("question", "strict"),
+    [
+        ("What does raise_for_status do?", "raise_for_status"),
+        ("How does `Session.send` use get_adapter()?", "Session.send get_adapter"),
+        ("How are redirects followed?", "How are redirects followed?"),
+        ("reset_session store", "reset_session store"),
+    ],
+)
+def test_a_sentence_about_code_is_searched_by_the_codes_name(question: str, strict: str) -> None:
+    index = Index()
+    retrieve(index, RetrievalOptions(question))
+    assert index.requests[0]["query"] == strict

@@ -229,7 +229,7 @@ class SearchFunction:
     def _page(self, request: Request, path: str) -> Response:
         found = self.page(path.strip("/")) if request.method in ("GET", "HEAD") else None
         if found is None:
-            raise NotFound("There is nothing at this address.")
+            raise NotFound("There is nothing to read at this address; POST / asks a question.")
         if request.headers.get("if-none-match") == found.headers.get("etag"):
             return Response(304, found.headers)
         return found if request.method == "GET" else replace(found, body=b"")

@@ -28,6 +28,7 @@ _MAX_PASSAGE = 600
 _DESCRIPTION = re.compile(r"(?P<kind>[\w#+ /.-]{2,40}): (?P<name>.+?)(?: \N{EM DASH} (?P<doc>.+))?")
 _SENTENCE = re.compile(r"(?<=[.!?])\s+(?=[A-Z0-9`*])")
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_CITATION = re.compile(r"[\[\u3010]((?:SOURCE\s*)?\d{1,3}(?:\s*,\s*\d{1,3})*)[\]\u3011]", re.I)
 _FILLERS = frozenset(
     ["about", "before", "does", "from", "happens", "have", "into", "show", "that", "their", "them"]
 ).union(["there", "this", "what", "when", "where", "which", "will", "with", "work", "works"])
@@ -53,7 +54,9 @@ class ExtractiveModel:
         """The answer, one paragraph a delta."""
         sources = _distinct(request.sources)[:SHOWN]
         words = frozenset(_words(request.query))
-        if sources and not _covered(words, sources):
+        # Words too short to weigh say nothing either way; no word at all asks for nothing.
+        covered = _covered(words, sources) if words else bool(_WORD.search(request.query))
+        if sources and not covered:
             yield TextDelta("Nothing here answers this as it was asked. What comes nearest:\n\n")
         detailed, rest = sources[:DETAILED], sources[DETAILED:]
         for source in detailed:
@@ -68,7 +71,7 @@ class ExtractiveModel:
 def _covered(words: frozenset[str], sources: Sequence[Source]) -> bool:
     """Whether one source holds at least half of the question's own words."""
     texts = (frozenset(_words(f"{source.title} {source.content}")) for source in sources)
-    return not words or any(2 * len(words & text) >= len(words) for text in texts)
+    return any(2 * len(words & text) >= len(words) for text in texts)
 
 
 def _distinct(sources: Sequence[Source]) -> list[Source]:
@@ -92,12 +95,13 @@ def _inside(source: Source, other: Source) -> bool:
 def _paragraphs(source: Source, words: frozenset[str]) -> Iterator[str]:
     description, body = _split(source)
     doc = description["doc"] if description else None
-    yield _headline(source) + (f" {_plain_sentence(doc)}" if doc else "")
     if source.source_type in _DOC_TYPES or _is_prose(source):
-        passage = _passage(body, doc, words)
+        yield _headline(source)
+        passage = _passage(body, words)
         if passage:
-            yield f"{passage} [{source.n}]"
+            yield f"{_uncited(passage)} [{source.n}]"
     else:
+        yield _headline(source) + (f" {_plain_sentence(_uncited(doc))}" if doc else "")
         signature = _signature(body)
         if signature:
             yield f"```{_fence_language(source)}\n{signature}\n```"
@@ -146,12 +150,17 @@ def _signature(body: str) -> str:
     return "" if "```" in text else text
 
 
-def _passage(body: str, doc: str | None, words: frozenset[str]) -> str:
-    """The sentences of the section's paragraph that shares most words with the question, but for
-    the one that its description has given already; the first paragraph where none does better.
+def _passage(body: str, words: frozenset[str]) -> str:
+    """The first sentences of the section's paragraph that shares most words with the question.
+
+    A paragraph that begins in the middle of a sentence, behind a block of code, comes last.
     """
-    text = max(_prose(body), key=lambda each: len(words & frozenset(_words(each))), default="")
-    sentences = [s for s in _SENTENCE.split(text) if s.strip() and s.strip() != (doc or "").strip()]
+
+    def fitness(paragraph: str) -> tuple[bool, int]:
+        return not paragraph[:1].islower(), len(words & frozenset(_words(paragraph)))
+
+    text = max(_prose(body), key=fitness, default="")
+    sentences = [sentence for sentence in _SENTENCE.split(text) if sentence.strip()]
     passage = ""
     for sentence in sentences[:SENTENCES]:
         if len(passage) + len(sentence) > _MAX_PASSAGE:
@@ -194,6 +203,11 @@ def _fence_language(source: Source) -> str:
 def _plain_sentence(text: str) -> str:
     text = text.strip()
     return text if text.endswith((".", "!", "?", ":")) else f"{text}."
+
+
+def _uncited(text: str) -> str:
+    """A source's own words, in which a number in brackets is no citation of ours."""
+    return _CITATION.sub(r"(\1)", text)
 
 
 def _escaped(text: str) -> str:

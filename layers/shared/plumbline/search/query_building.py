@@ -88,7 +88,7 @@ def build_query(question: str) -> BuiltQuery:
     if not is_plain_words(question):
         return BuiltQuery(_cut(question.split()))
     weights: dict[str, int] = {}
-    for name in _code_names(question):
+    for name in code_names(question):
         for word in _name_words(name):
             weights[word] = _NAME
     for raw in _WORD.findall(_CODE_NAME.sub(" ", question)):
@@ -112,13 +112,26 @@ def build_query(question: str) -> BuiltQuery:
     )
 
 
+def build_typed_query(question: str) -> BuiltQuery:
+    """The query of a question for an index in neural mode, where a model reads the words as
+    typed: a sentence goes whole, none of its words required; a name goes as in ``build_query``.
+    """
+    query = _cut(question.split())
+    if not is_plain_words(question):
+        return BuiltQuery(query)
+    words = tuple(dict.fromkeys(word.lower() for word in _WORD.findall(query)))
+    # Whole words and no prefixes: only then are stop words left out of the keywords.
+    return BuiltQuery(query, words, "prefixNone", min_proximity=7, attribute_criterion="sum")
+
+
 def is_plain_words(question: str) -> bool:
     """Whether the text reads as a sentence and not as a name or a fragment of one."""
     words = question.split()
     return len(words) > 2 or any(word.lower() in _DROPPED for word in words[:1])
 
 
-def _code_names(question: str) -> Iterator[str]:
+def code_names(question: str) -> Iterator[str]:
+    """The names in a question that only code has, in their order, without backticks or brackets."""
     for match in _CODE_NAME.finditer(question):
         yield next(group for group in match.groups() if group is not None)
 

@@ -11,7 +11,7 @@ from typing import Literal
 
 from plumbline.instance import Instance
 from plumbline.search.filters import escape_filter_value, search_filters
-from plumbline.search.query_building import build_query
+from plumbline.search.query_building import build_query, code_names, is_plain_words
 from plumbline.turn.hits import RETRIEVED
 
 Strategy = Literal["filtered", "relaxed", "fallback", "none"]
@@ -92,7 +92,10 @@ def build_ladder(
     if boosts:
         common["optionalFilters"] = [list(group) for group in boosts]
     rungs = []
-    strict = {**common, "query": query}
+    # A name of code says by itself what is meant; the sentence around it would only be in the way
+    # of the words that must all match.
+    names = " ".join(dict.fromkeys(code_names(query))) if is_plain_words(query) else ""
+    strict = {**common, "query": names or query}
     if guessed:
         rungs.append(Rung("filtered", {**strict, "filters": f"{chosen} AND {guessed}"}))
     rungs.append(Rung("relaxed", {**strict, "filters": chosen}))

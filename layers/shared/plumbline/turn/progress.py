@@ -73,6 +73,7 @@ class TurnProgress:
         self.model, self.usage = result.provider, result.finish.usage
         if result.failed_provider:
             self.blame(result.failed_provider, result.failure)
+            self.degraded.append("model_failed")
         elif result.provider not in ("extractive", "fixed"):
             self.outcomes[result.provider] = True
         if result.provider == "extractive":

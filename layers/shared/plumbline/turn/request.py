@@ -83,6 +83,7 @@ def _sentence(exc: ValidationError) -> str:
     error = exc.errors()[0]
     name = ".".join(str(part) for part in error["loc"]) or "The body"
     if name == "query":
-        return f"query must be 1 to {MAX_QUERY_CHARS} characters."
+        kind = "text of " if error["type"] == "string_type" else ""
+        return f"query must be {kind}1 to {MAX_QUERY_CHARS} characters."
     message = str(error["msg"])
     return f"{name}: {message[:1].lower()}{message[1:]}."
