@@ -12,24 +12,26 @@ from devstack.engine.tokens import camel_parts
 
 # A model reads a few hundred tokens at the most, and its time grows with them.
 MAX_CHARS = 400
+# Where a record stands, if it says so: words that its own text leaves out. Algolia's training
+# chooses the attributes of its vectors itself; which ones it takes is not published.
+_CONTEXT = ("qualified_name", "heading_path")
 _JOINED = re.compile(r"[^\W_]+")
 
 
 def embedded_text(record: Mapping[str, Any], settings: Settings) -> str:
-    """The searchable attributes in their order as running text, cut to ``MAX_CHARS``.
-
-    Attributes of ``camelCaseAttributes`` hold names: a name is read as its words.
+    """Where the record stands, then the searchable attributes in their order, as running text cut
+    to ``MAX_CHARS``. Names (attributes of ``camelCaseAttributes``) are read as their words.
     """
-    names = (
+    searched = (
         [name for name in record if name != "objectID"]
         if settings.searchable is None
         else [one.name for one in settings.searchable]
     )
     parts: list[str] = []
     room = MAX_CHARS
-    for name in names:
+    for name in (*_CONTEXT, *(name for name in searched if name not in _CONTEXT)):
         texts = [facet_text(leaf) for leaf in leaves(value_at(record, name))]
-        if name in settings.camel_case:
+        if name in settings.camel_case or name in _CONTEXT:
             texts = [_as_words(text) for text in texts]
         # Indentation says nothing and costs tokens.
         part = " ".join(" ".join(texts).split())

