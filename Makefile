@@ -97,5 +97,6 @@ build/.specs: | $(VENV)/.dev
 	@touch $@
 
 -include build.mk
+-include sources.mk
 
 .PHONY: help setup demo dev test check bench eval verify-cloud fuzz format lock clean
