@@ -231,7 +231,7 @@ def _plumbline(upstreams: Upstreams, workers: ThreadPoolExecutor) -> Times:
         store=upstreams.redis,
         facets=FacetValues(),
         new_auditor=_new_auditor,
-        check_links=lambda links: (),
+        check_links=lambda links, seconds: (),
         track_view=lambda result, user: None,
         workers=workers,
     )
