@@ -198,7 +198,7 @@ def _ask(arguments: argparse.Namespace) -> int:
     if arguments.format == "events":
         show_events(events)
     else:
-        show_text(events, session=arguments.session)
+        show_text(events, session=arguments.session, goes_on=True)
     return 0
 
 

@@ -35,7 +35,11 @@ class Client:
         if not (api_key.isascii() and api_key.isprintable()):
             raise CommandError("An API key is made of plain ASCII characters.")
         self._session.headers.update({"x-api-key": api_key})
-        if urlsplit(self._url).hostname in ("127.0.0.1", "localhost", "::1"):
+        try:
+            host = urlsplit(self._url).hostname
+        except ValueError as exc:
+            raise CommandError(f"{self._url} is not an http or https address.") from exc
+        if host in ("127.0.0.1", "localhost", "::1"):
             # No proxy leads to this machine.
             self._session.trust_env = False
 

@@ -8,7 +8,7 @@ import socket
 import threading
 import time
 import uuid
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
 from wsgiref.types import StartResponse, WSGIEnvironment
@@ -16,12 +16,12 @@ from wsgiref.types import StartResponse, WSGIEnvironment
 from cheroot.errors import MaxSizeExceeded
 from cheroot.wsgi import Server
 
+from devstack.draining import Drained, Drains
+
 Handler = Callable[[dict[str, Any], Any], Any]
 # Lambda's own limit; a larger body never reaches the function.
 MAX_PAYLOAD_BYTES = 6 * 1024 * 1024
 _THREADS = 24
-# How long a stop waits for the turns whose readers have gone.
-_DRAIN_SECONDS = 2.0
 _REASONS = {
     200: "OK",
     202: "Accepted",
@@ -102,7 +102,7 @@ class FunctionUrls:
         self._server.timeout = 30
         self._server.shutdown_timeout = 1
         self._thread = threading.Thread(target=self._server.serve, daemon=True, name="http")
-        self._drains = _Drains()
+        self._drains = Drains()
 
     def start(self) -> None:
         """Bind and serve; OSError when the port is taken."""
@@ -172,69 +172,11 @@ class FunctionUrls:
         start_response(f"{status} {_REASONS.get(status, 'Unknown')}", listed)
         if isinstance(body, bytes):
             return [] if bodiless or environ["REQUEST_METHOD"] == "HEAD" else [body]
-        stream = _Drained(iter(body), self._drains)
+        stream = Drained(iter(body), self._drains)
         if environ["REQUEST_METHOD"] == "HEAD":
             stream.close()
             return []
         return stream
-
-
-class _Drains:
-    """The threads that read a stream to its end for a reader who has gone."""
-
-    def __init__(self) -> None:
-        self._threads: set[threading.Thread] = set()
-        self._lock = threading.Lock()
-
-    def start(self, chunks: Iterator[bytes]) -> None:
-        """Read the rest in the background."""
-        thread = threading.Thread(target=self._drain, args=(chunks,), daemon=True, name="drain")
-        with self._lock:
-            self._threads.add(thread)
-        thread.start()
-
-    def join(self) -> None:
-        """Wait a little for those that are still at it."""
-        deadline = time.monotonic() + _DRAIN_SECONDS
-        with self._lock:
-            threads = list(self._threads)
-        for thread in threads:
-            thread.join(max(0.0, deadline - time.monotonic()))
-
-    def _drain(self, chunks: Iterator[bytes]) -> None:
-        try:
-            for _ in chunks:
-                pass
-        except Exception:
-            log.exception("a function's stream failed after its reader had gone")
-        finally:
-            with self._lock:
-                self._threads.discard(threading.current_thread())
-
-
-class _Drained:
-    """A stream that is read to its end even when its reader has gone, as on Lambda."""
-
-    def __init__(self, chunks: Iterator[bytes], drains: _Drains) -> None:
-        self._chunks, self._drains = chunks, drains
-        self._ended = False
-
-    def __iter__(self) -> Iterator[bytes]:
-        try:
-            # Not `yield from`: that would close the chunks when the reader goes.
-            for chunk in self._chunks:  # noqa: UP028
-                yield chunk
-        except Exception:
-            # The status has gone out: all that is left is to break off, which the reader sees.
-            log.exception("a function's stream failed")
-            self._ended = True
-            raise
-        self._ended = True
-
-    def close(self) -> None:
-        """Called by the server at the end of every response."""
-        if not self._ended:
-            self._drains.start(self._chunks)
 
 
 def to_event(environ: WSGIEnvironment, path: str) -> dict[str, Any]:
@@ -285,12 +227,21 @@ def _body(environ: WSGIEnvironment) -> bytes:
     try:
         body: bytes = environ["wsgi.input"].read(length) if length else environ["wsgi.input"].read()
     except MaxSizeExceeded as exc:
-        raise BadBody(413, f"The body is over {MAX_PAYLOAD_BYTES} bytes.") from exc
+        raise _too_large() from exc
+    except OSError as exc:
+        # Cheroot's way to say that the next chunk would be too much: an error without a number.
+        if exc.errno is not None or isinstance(exc, TimeoutError):
+            raise
+        raise _too_large() from exc
     except ValueError as exc:
         raise BadBody(400, "The body's chunks are malformed.") from exc
     if len(body) < length:
         raise BadBody(400, "The body is shorter than Content-Length says.")
     return body
+
+
+def _too_large() -> BadBody:
+    return BadBody(413, f"The body is over {MAX_PAYLOAD_BYTES} bytes.")
 
 
 def _names(headers: Mapping[str, str]) -> set[str]:

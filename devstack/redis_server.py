@@ -35,6 +35,7 @@ class RedisServer:
         self._fake: socketserver.BaseServer | None = None
         executable = executable if executable is not None else shutil.which("redis-server") or ""
         if url:
+            _check_address(url)
             self.kind, self.url = "given", url
         elif executable:
             self.kind, self.url = "redis-server", self._start_process(executable)
@@ -100,6 +101,14 @@ class RedisServer:
         threading.Thread(target=server.serve_forever, daemon=True, name="fakeredis").start()
         self._fake = server
         return f"redis://127.0.0.1:{server.server_address[1]}"
+
+
+def _check_address(url: str) -> None:
+    try:
+        redis.Redis.from_url(url, protocol=2).close()
+    except ValueError as exc:
+        # Its own words may hold the password.
+        raise RuntimeError("REDIS_URL is no address such as redis://host:6379/0.") from exc
 
 
 def _free_pair() -> int:

@@ -33,10 +33,13 @@ def show_events(events: Iterable[StreamedEvent]) -> None:
             raise CommandError(str(event.data.get("message", "The turn failed.")))
 
 
-def show_text(events: Iterable[StreamedEvent], *, session: str | None = None) -> None:
-    """The answer paragraph by paragraph as it arrives, then its sources and its session.
+def show_text(
+    events: Iterable[StreamedEvent], *, session: str | None = None, goes_on: bool = False
+) -> None:
+    """The answer paragraph by paragraph as it arrives, then its sources.
 
-    ``session`` is the one that was asked for: if the turn has another, that is said first.
+    ``session`` is the one that was asked for: if the turn has another, that is said first. Where
+    the session ``goes_on`` after the command, it is named at the end.
     """
     had = ""
     for event in events:
@@ -56,7 +59,7 @@ def show_text(events: Iterable[StreamedEvent], *, session: str | None = None) ->
             sys.stdout.flush()
             raise CommandError(str(event.data.get("message", "The turn failed.")))
         elif event.event == "final":
-            _show_final(event.data, had)
+            _show_final(event.data, had if goes_on else "")
 
 
 def _show_final(final: dict[str, Any], session: str) -> None:
