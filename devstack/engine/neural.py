@@ -74,12 +74,12 @@ def merge(
     keywords: tuple[Sequence[RankedDocument], int, CandidateQuery],
     ranker: Ranker,
     filters: Sequence[Filter],
-    weight: float = 0.5,
 ) -> Merged:
-    """Merges the best of both lists; what else the keywords found follows in its own order.
+    """Merges the best of both lists; what else the keywords found follows in its own order. What
+    the query names, word for word, leads.
 
-    ``filters`` hold for both. Optional filters have ranked the keyword results already; vector
-    results rise with their score (Algolia's ``usePositionalSemanticRanking``).
+    ``filters`` hold for both lists. Optional filters have ranked the keyword results already;
+    vector results rise with their score (Algolia's ``usePositionalSemanticRanking``).
     """
     ranked, total, query = keywords
     allowed = vectors.mask(tuple(filters), lambda: _numbers(snapshot, filters)) if filters else None
@@ -92,11 +92,12 @@ def merge(
     keyword = {one.document.number: _score(rank) for rank, one in enumerate(ranked[:MERGED], 1)}
     semantic = {one.document.number: _score(rank) for rank, one in enumerate(near, 1)}
     head = list({one.document.number: one for one in (*ranked[:MERGED], *near)}.values())
+    named = {one.document.number for one in ranked[:MERGED] if _is_named(one, query.words)}
     scores = {
         number: Scores(
             keyword.get(number, 0.0),
             semantic.get(number, 0.0),
-            (1 - weight) * keyword.get(number, 0.0) + weight * semantic.get(number, 0.0),
+            1.0 if number in named else (keyword.get(number, 0.0) + semantic.get(number, 0.0)) / 2,
         )
         for number in (one.document.number for one in head)
     }
@@ -113,6 +114,20 @@ def merge(
 
 def _score(rank: int) -> float:
     return (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + rank)
+
+
+def _is_named(one: RankedDocument, words: Sequence[QueryWord]) -> bool:
+    """Whether the first attribute begins with all the words, none of them optional: "user service"
+    is the name of ``UserService``.
+    """
+    count = sum(word.count for word in words)
+    return (
+        not any(word.optional for word in words)
+        and one.typos == 0
+        and one.exact == count
+        and one.proximity == len(words) - 1
+        and one.attribute == 0
+    )
 
 
 def _lifted(near: list[RankedDocument], similarities: Sequence[float]) -> list[RankedDocument]:

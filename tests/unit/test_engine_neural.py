@@ -76,6 +76,19 @@ def test_a_name_is_answered_by_the_keywords_alone(typed: str, first: str) -> Non
     assert model.questions == []
 
 
+def test_a_name_typed_as_words_leads() -> None:
+    engine = neural_engine(
+        record(1, "UserPhoto", "Of whom it is"),
+        record(2, "image", "A picture: a user photo of an account, a photograph of a member"),
+        record(3, "UserPhotograph", "Account"),
+    )
+    assert ids(engine, "account picture")[0] == "2"
+    hits = answer(engine, "user photo", getRankingInfo=True)["hits"]
+    assert hits[0]["objectID"] == "1"
+    assert hits[0]["_rankingInfo"]["neuralScore"] == 1
+    assert {hit["objectID"] for hit in hits} == {"1", "2", "3"}
+
+
 def test_a_name_that_no_record_has_is_answered_by_its_meaning() -> None:
     engine = neural_engine(*WORLD)
     assert ids(engine, "photograph")[:2] == ["5", "1"]
