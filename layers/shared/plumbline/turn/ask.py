@@ -15,10 +15,6 @@ from plumbline.turn.parts import TurnInput, TurnParts
 from plumbline.turn.request import TurnRequest
 
 
-class TurnFailed(UpstreamError):
-    """The turn ended with an ``error`` event; the message is that event's."""
-
-
 def ask(
     question: str,
     repository: str | None,
@@ -45,5 +41,5 @@ def ask(
                 degraded=event.degraded,
             )
         if isinstance(event, ErrorEvent):
-            raise TurnFailed(event.message)
+            raise UpstreamError(event.message)
     raise PlumblineError("The turn ended without an answer; ask again.")
