@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import socket
 import subprocess
@@ -26,18 +27,20 @@ STATE = ROOT / "build" / "devstack.json"
 ENVIRON = {**os.environ, "PYTHONPATH": f"{ROOT}{os.pathsep}{ROOT / 'layers' / 'shared'}"}
 
 
-def plumbline(*arguments: str) -> subprocess.CompletedProcess[str]:
+def plumbline(
+    *arguments: str, cwd: Path = ROOT, **environ: str
+) -> subprocess.CompletedProcess[str]:
     command = [sys.executable, "-m", "devstack.cli", *arguments]
     return subprocess.run(
-        command, cwd=ROOT, env=ENVIRON, capture_output=True, text=True, timeout=100
+        command, cwd=cwd, env={**ENVIRON, **environ}, capture_output=True, text=True, timeout=100
     )
 
 
-def start(*arguments: str) -> subprocess.Popen[str]:
+def start(*arguments: str, cwd: Path = ROOT, **environ: str) -> subprocess.Popen[str]:
     return subprocess.Popen(
         [sys.executable, "-m", "devstack.cli", *arguments],
-        cwd=ROOT,
-        env=ENVIRON,
+        cwd=cwd,
+        env={**ENVIRON, **environ},
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -169,10 +172,12 @@ def test_without_a_stack_the_commands_say_how_to_start_one() -> None:
                "Nothing answers at")  # fmt: skip
 
 
-def test_the_stack_answers_every_command(dev: Dev) -> None:
+def test_the_stack_answers_every_command(dev: Dev, tmp_path: Path) -> None:
     assert f"http://127.0.0.1:{dev.port}/" in dev.greeting
-    refuse(plumbline("dev", "--port", str(dev.port)), f"Port {dev.port} is in use.")
+    refuse(plumbline("dev", "--port", str(free_port())), "An embedded stack runs here already")
+    refuse(plumbline("dev", "--port", str(dev.port), cwd=tmp_path), "is in use.")
     assert STATE.exists(), "a second start leaves the first one's state alone"
+    assert STATE.stat().st_mode & 0o777 == 0o600
 
     assert plumbline("index", str(ROOT / "functions")).returncode == 0
     asked = plumbline("ask", "Where are suggestions made?")
@@ -180,8 +185,19 @@ def test_the_stack_answers_every_command(dev: Dev) -> None:
     found = plumbline("search", "handler", "--json")
     assert json.loads(found.stdout)["total_hits"] >= 3
     assert "handler" in plumbline("suggest", "hand").stdout.splitlines()
-    assert plumbline("gaps").returncode == 0
+    assert plumbline("suggest", "zzzz").stderr == "No suggestions.\n"
+    assert (
+        " found, page 2 of " in plumbline("search", "handler", "--limit", "1", "--page", "2").stdout
+    )
+    assert "past the last, which is" in plumbline("search", "handler", "--page", "9").stdout
     refuse(plumbline("search", "x", "--entity-type", "zzz"), "entity_type must be one of")
+
+    for _ in range(2):
+        lost = plumbline("ask", "Where are pink elephants quantised?", "--session", "lost")
+        assert "The session lost is not known; this is a new one." in lost.stderr
+    session = lost.stdout.split("Session: ")[1].split()[0]
+    assert "not known" not in plumbline("ask", "More", "--session", session).stderr
+    assert "nothing found  2 times" in plumbline("gaps").stdout
 
 
 def test_the_curl_line_that_is_printed_works(dev: Dev) -> None:
@@ -193,20 +209,77 @@ def test_the_curl_line_that_is_printed_works(dev: Dev) -> None:
     assert "event: final" in streamed.stdout
 
 
-def test_an_interrupted_demo_leaves_nothing_running() -> None:
-    demo = start("demo", "--repo", str(ROOT))
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interrupted_demo_leaves_nothing_running(number: int, tmp_path: Path) -> None:
+    demo = start("demo", "--repo", str(ROOT), TMPDIR=str(tmp_path))
     assert demo.stderr is not None
     line = ""
     while "Ready at" not in line:
         line = demo.stderr.readline()
         assert line
-    demo.send_signal(signal.SIGINT)
+    demo.send_signal(number)
+    if number == signal.SIGHUP:
+        # A closing terminal tells twice: once through the shell.
+        demo.send_signal(number)
     _, rest = demo.communicate(timeout=30)
     assert demo.returncode == 130
     assert TRACEBACK not in rest
+    assert list(tmp_path.iterdir()) == []
     port = int(line.split("127.0.0.1:")[1].split(" ")[0])
     with pytest.raises(OSError, match="refused"):
         socket.create_connection(("127.0.0.1", port), 1)
+
+
+def test_a_closed_terminal_ends_dev_and_its_redis(tmp_path: Path) -> None:
+    process = start("dev", "--port", "0", cwd=tmp_path)
+    assert process.stderr is not None
+    assert process.stdout is not None
+    redis = None
+    while redis is None:
+        line = process.stderr.readline()
+        assert line
+        redis = re.search(r"^Redis +\S+ at 127\.0\.0\.1:(\d+)$", line)
+    # As when the window is closed: nobody reads what is said last.
+    process.stderr.close()
+    process.stdout.close()
+    process.send_signal(signal.SIGHUP)
+    assert process.wait(timeout=30) == 0
+    with pytest.raises(OSError, match="refused"):
+        socket.create_connection(("127.0.0.1", int(redis[1])), 1)
+    assert not (tmp_path / "build" / "devstack.json").exists()
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environ", "says"),
+    [
+        (["dev", "--port", "99999"], {}, "99999 is no port (0 to 65535)"),
+        (["dev", "--port", "-1"], {}, "-1 is no port"),
+        (["dev", "--folder", "/proc/nope"], {}, "The index cannot be kept in /proc/nope"),
+        (["dev"], {"INSTANCE": "nope"}, "nope:1: no instance of this name ships"),
+        (["demo"], {"REDIS_URL": "nonsense"}, "REDIS_URL is malformed"),
+        (["nonsense"], {}, "invalid choice: 'nonsense'"),
+        (["search", "x", "--page", "0"], {}, "0 is no page"),
+    ],
+)
+def test_a_mistake_is_one_line(
+    arguments: list[str], environ: dict[str, str], says: str, tmp_path: Path
+) -> None:
+    refuse(plumbline(*arguments, cwd=tmp_path, **environ), says)
+
+
+def test_dev_where_nothing_can_be_written(tmp_path: Path) -> None:
+    (tmp_path / "build").write_text("", encoding="utf-8")
+    refuse(plumbline("dev", cwd=tmp_path), "cannot be written")
+
+
+def test_an_answer_is_printed_in_whatever_encoding(tmp_path: Path) -> None:
+    (tmp_path / "проект").mkdir()
+    (tmp_path / "проект" / "a.md").write_text("# Кэш\n\nКэш хранит ответы.\n", encoding="utf-8")
+    done = plumbline("demo", "--repo", str(tmp_path / "проект"), "--ask", "Кэш",
+                     PYTHONIOENCODING="ascii")  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert TRACEBACK not in done.stderr
+    assert "Sources" in done.stdout
 
 
 def refuse(done: subprocess.CompletedProcess[str], says: str) -> None:
