@@ -30,8 +30,9 @@ API_KEY = "plumbline-dev"
 SEARCH = "functions.search.handler"
 SUGGESTIONS = "functions.suggestions.handler"
 INDEX_REPO = "functions.index_repo.handler"
-# Of a user's own set-up, what would lead boto3 or a client away from loopback.
+# Never through a proxy.
 _LOOPBACK = "127.0.0.1,localhost"
+# What the stack decides, whatever its user's environment says; so it does of the addresses.
 _FIXED = {
     "ALGOLIA_APP_ID": APP_ID,
     "ALGOLIA_SEARCH_API_KEY": SEARCH_KEY,
