@@ -6,9 +6,11 @@ import sys
 import threading
 from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 from devstack.client import Client
+from devstack.failure import CommandError
 from devstack.indexing import index_repository
 from devstack.show import show_events, show_repository, show_text
 from devstack.stack import API_KEY, Stack
@@ -21,14 +23,24 @@ def run_demo(
 ) -> None:
     """Start the stack, index, ask, show, and stop everything that was started."""
     say("Starting the embedded stack ...")
-    with Stack(environ) as stack:
+    with Stack({"LOG_LEVEL": "CRITICAL", **environ}) as stack:
         say(f"Ready at {stack.url} (Redis: {stack.redis_kind}).")
         client = Client(stack.url, API_KEY)
-        indexed = index_repository(client, repository, stack.environment, ref=ref)
+        indexed = _index(client, repository, stack.environment, ref)
         show_repository(indexed, file=sys.stderr)
         say(f"\nQuestion: {printable(question)}\n")
         events = client.ask({"query": question, "repository": indexed["url"]})
         (show_events if as_events else show_text)(events)
+
+
+def _index(
+    client: Client, repository: str, environment: Mapping[str, str], ref: str | None
+) -> dict[str, Any]:
+    try:
+        return index_repository(client, repository, environment, ref=ref)
+    except CommandError as exc:
+        # The queue would try again later, but the stack ends here.
+        raise CommandError(str(exc).removesuffix(" It is tried again.")) from exc
 
 
 def run_dev(*, port: int, folder: Path | None, environ: Mapping[str, str]) -> None:

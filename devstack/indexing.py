@@ -85,7 +85,8 @@ def _watch(client: Client, url: str, started: datetime, title: str) -> dict[str,
     heard = time.monotonic()
     last: object = None
     polls = 0
-    with progress_bar(f"Indexing {title}") as advance:
+    # The last part alone: a long path would push the bar out of the line.
+    with progress_bar(f"Indexing {title.rstrip('/').rpartition('/')[2] or title}") as advance:
         while True:
             repository = next(
                 (r for r in client.repositories() if _comparable(r["url"]) == wanted), None

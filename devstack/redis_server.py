@@ -83,6 +83,8 @@ class RedisServer:
                 ],
                 stdout=subprocess.DEVNULL,
                 stderr=subprocess.DEVNULL,
+                # The terminal's Ctrl-C is for the command, which then stops this itself.
+                start_new_session=True,
             )
             if _form_cluster(f"redis://127.0.0.1:{port}", self._process):
                 return f"redis://127.0.0.1:{port}"

@@ -18,7 +18,8 @@ from devstack.failure import CommandError
 from devstack.terminal import printable, say
 
 _DEGRADED = {
-    "extractive": "No language model: the answer is made of the retrieved records alone.",
+    "extractive": "No language model answered: this is made of the retrieved records alone.",
+    "model_failed": "The language model was asked and failed.",
     "session": "The session store is down: nothing of this turn is remembered.",
     "extraction": "No signals were extracted this turn.",
 }

@@ -116,7 +116,8 @@ def coverage_gap(
     digest = hashlib.sha256(plain_words(question).encode("utf-8", "replace")).hexdigest()
     return CoverageGap(
         reason="uncertain" if retrieval.sources else "nothing_found",
-        at=at.isoformat(timespec="seconds"),
+        # To the millisecond, so that two turns never write the same line.
+        at=at.isoformat(timespec="milliseconds"),
         fingerprint=digest[:16],
         question=question[:_MAX_QUESTION_CHARS] if keep_question else None,
         repository=repository,
