@@ -1,13 +1,13 @@
 """Keyword results and the nearest vectors as one list: the embedded stand-in for NeuralSearch.
 
 Algolia publishes that it merges both and names the three scores, not how it computes them. Here
-both lists score by rank (reciprocal rank fusion, Cormack, Clarke and Buettcher 2009), which needs
-no scale that both would share.
+they are a convex combination of the share of the query's words that a record has and of its
+similarity within the nearest (Bruch, Gai and Ingber 2023 compare it with fusion by rank).
 """
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Collection, Container, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -22,10 +22,7 @@ from devstack.engine.vectors import VectorView
 
 # So many of each list are merged, whatever page is asked: pages of one search fit together.
 MERGED = 100
-# The constant of the paper.
-_RANK_CONSTANT = 60
-# What the best filter score is worth beside the whole range of the similarities.
-_FILTER_SHARE = 0.25
+_SEMANTIC_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,42 +75,57 @@ def merge(
     """Merges the best of both lists; what else the keywords found follows in its own order. What
     the query names, word for word, leads.
 
-    ``filters`` hold for both lists. Optional filters have ranked the keyword results already;
-    vector results rise with their score (Algolia's ``usePositionalSemanticRanking``).
+    ``filters`` hold for both lists, and optional filters lift hits of either, by one matched word
+    at most (Algolia's ``usePositionalSemanticRanking`` lets them reach vector results).
     """
     ranked, total, query = keywords
     allowed = vectors.mask(tuple(filters), lambda: _numbers(snapshot, filters)) if filters else None
-    similar = vectors.nearest(vectors.embedder.query(question), MERGED, allowed)
+    near = vectors.nearest(vectors.embedder.query(question), MERGED, allowed)
     by_number = {one.document.number: one for one in ranked}
-    near = [
-        by_number.get(number) or ranker.rank(snapshot.documents[number]) for number, _ in similar
-    ]
-    near = _lifted(near, [similarity for _, similarity in similar])
-    keyword = {one.document.number: _score(rank) for rank, one in enumerate(ranked[:MERGED], 1)}
-    semantic = {one.document.number: _score(rank) for rank, one in enumerate(near, 1)}
-    head = list({one.document.number: one for one in (*ranked[:MERGED], *near)}.values())
-    named = {one.document.number for one in ranked[:MERGED] if _is_named(one, query.words)}
-    scores = {
-        number: Scores(
-            keyword.get(number, 0.0),
-            semantic.get(number, 0.0),
-            1.0 if number in named else (keyword.get(number, 0.0) + semantic.get(number, 0.0)) / 2,
-        )
-        for number in (one.document.number for one in head)
-    }
+    head = {one.document.number: one for one in ranked[:MERGED]}
+    for number, _ in near:
+        if number not in head:
+            head[number] = by_number.get(number) or ranker.rank(snapshot.documents[number])
+    scores = _scores(head.values(), by_number, dict(near), query.words)
     # Sorting is stable: of equal scores the keywords' order holds.
-    head.sort(key=lambda one: -scores[one.document.number].neural)
+    merged = sorted(head.values(), key=lambda one: -scores[one.document.number].neural)
     tail = [one for one in ranked[MERGED:] if one.document.number not in scores]
-    fresh = [number for number in semantic if number not in by_number]
+    fresh = [number for number, _ in near if number not in by_number]
     if total > len(ranked) and fresh:
         # Some of them the keywords found too, too far down to be among those ranked.
         found = _which_match(query, fresh)
         fresh = [number for number in fresh if number not in found]
-    return Merged([*head, *tail], total + len(fresh), UnionQuery(query, fresh), scores)
+    return Merged([*merged, *tail], total + len(fresh), UnionQuery(query, fresh), scores)
 
 
-def _score(rank: int) -> float:
-    return (_RANK_CONSTANT + 1) / (_RANK_CONSTANT + rank)
+def _scores(
+    head: Collection[RankedDocument],
+    found: Container[int],
+    near: Mapping[int, float],
+    words: Sequence[QueryWord],
+) -> dict[int, Scores]:
+    filters = [one.filters for one in head]
+    lowest, spread = min(filters, default=0), max(filters, default=0) - min(filters, default=0)
+    # A typo costs a word, as much as the best filter score brings. What the keyword search did
+    # not find has no words, even if it has some of those required.
+    points = {
+        one.document.number: (max(one.words - one.typos, 0) if one.document.number in found else 0)
+        + ((one.filters - lowest) / spread if spread else 0)
+        for one in head
+    }
+    most = max(points.values(), default=0) or 1
+    farthest, nearest = min(near.values(), default=0.0), max(near.values(), default=0.0)
+    scores: dict[int, Scores] = {}
+    for one in head:
+        number = one.document.number
+        keyword, semantic = points[number] / most, 0.0
+        if number in near:
+            semantic = (
+                (near[number] - farthest) / (nearest - farthest) if nearest > farthest else 1.0
+            )
+        neural = (1 - _SEMANTIC_WEIGHT) * keyword + _SEMANTIC_WEIGHT * semantic
+        scores[number] = Scores(keyword, semantic, 1.0 if _is_named(one, words) else neural)
+    return scores
 
 
 def _is_named(one: RankedDocument, words: Sequence[QueryWord]) -> bool:
@@ -128,17 +140,6 @@ def _is_named(one: RankedDocument, words: Sequence[QueryWord]) -> bool:
         and one.proximity == len(words) - 1
         and one.attribute == 0
     )
-
-
-def _lifted(near: list[RankedDocument], similarities: Sequence[float]) -> list[RankedDocument]:
-    highest = max((one.filters for one in near), default=0)
-    lowest = min((one.filters for one in near), default=0)
-    if highest == lowest:
-        return near
-    span = (similarities[0] - similarities[-1]) or 1.0
-    lift = _FILTER_SHARE * span / (highest - lowest)
-    order = sorted(range(len(near)), key=lambda at: -(similarities[at] + lift * near[at].filters))
-    return [near[at] for at in order]
 
 
 def question_of(query: str, words: Sequence[QueryWord], snapshot: Snapshot) -> str:

@@ -164,7 +164,10 @@ def test_the_three_scores() -> None:
     assert scores[0]["semanticScore"] < scores[1]["semanticScore"] == 1
     neural = [one["neuralScore"] for one in scores]
     assert neural == sorted(neural, reverse=True)
-    assert all(one["keywordScore"] == 0 < one["semanticScore"] for one in scores[1:])
+    assert all(one["keywordScore"] == 0 for one in scores[1:])
+    assert [one["neuralScore"] for one in scores] == pytest.approx(
+        [(one["keywordScore"] + one["semanticScore"]) / 2 for one in scores], abs=1e-5
+    )
 
 
 def test_distinct_holds_for_the_whole_list() -> None:
