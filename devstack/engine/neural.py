@@ -1,19 +1,21 @@
 """Keyword results and the nearest vectors as one list: the embedded stand-in for NeuralSearch.
 
 Algolia publishes that it merges both and names the three scores, not how it computes them. Here
-they are a convex combination of the share of the query's words that a record has and of its
-similarity within the nearest (Bruch, Gai and Ingber 2023 compare it with fusion by rank).
+the keyword score is the share of the query's words that a record has, each weighed by its rarity;
+the semantic score is its similarity, from the farthest of the nearest (0) to the nearest (1).
 """
 
 from __future__ import annotations
 
-from collections.abc import Collection, Container, Mapping, Sequence
+import math
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import tantivy
 
 from devstack.engine.candidates import CandidateQuery
+from devstack.engine.documents import Document
 from devstack.engine.filters import Filter
 from devstack.engine.query_words import QueryWord
 from devstack.engine.ranking import RankedDocument, Ranker
@@ -22,7 +24,6 @@ from devstack.engine.vectors import VectorView
 
 # So many of each list are merged, whatever page is asked: pages of one search fit together.
 MERGED = 100
-_SEMANTIC_WEIGHT = 0.5
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,8 +76,8 @@ def merge(
     """Merges the best of both lists; what else the keywords found follows in its own order. What
     the query names, word for word, leads.
 
-    ``filters`` hold for both lists, and optional filters lift hits of either, by one matched word
-    at most (Algolia's ``usePositionalSemanticRanking`` lets them reach vector results).
+    ``filters`` hold for both lists, and optional filters lift hits of either, by one word at most
+    (Algolia's ``usePositionalSemanticRanking`` lets them reach vector results).
     """
     ranked, total, query = keywords
     allowed = vectors.mask(tuple(filters), lambda: _numbers(snapshot, filters)) if filters else None
@@ -86,34 +87,65 @@ def merge(
     for number, _ in near:
         if number not in head:
             head[number] = by_number.get(number) or ranker.rank(snapshot.documents[number])
-    scores = _scores(head.values(), by_number, dict(near), query.words)
-    # Sorting is stable: of equal scores the keywords' order holds.
-    merged = sorted(head.values(), key=lambda one: -scores[one.document.number].neural)
-    tail = [one for one in ranked[MERGED:] if one.document.number not in scores]
     fresh = [number for number, _ in near if number not in by_number]
     if total > len(ranked) and fresh:
         # Some of them the keywords found too, too far down to be among those ranked.
         found = _which_match(query, fresh)
         fresh = [number for number in fresh if number not in found]
+    weights = _weights(snapshot, query.words)
+    # What the keyword search did not find has no words, even if it has some of those required.
+    points = {
+        number: 0.0 if number in fresh else _points(one.document, query.words, weights)
+        for number, one in head.items()
+    }
+    scores = _scores(head.values(), points, sum(weights), dict(near), query.words)
+    # Sorting is stable: of equal scores the keywords' order holds.
+    merged = sorted(head.values(), key=lambda one: -scores[one.document.number].neural)
+    tail = [one for one in ranked[MERGED:] if one.document.number not in scores]
     return Merged([*merged, *tail], total + len(fresh), UnionQuery(query, fresh), scores)
+
+
+def _weights(snapshot: Snapshot, words: Sequence[QueryWord]) -> list[float]:
+    """What each word of the query tells: much where few records have it, as BM25 weighs words."""
+    frequency, total = snapshot.vocabulary.words.frequency, len(snapshot.documents)
+    weights = []
+    for word in words:
+        having = min(sum(frequency[number] for number in word.singles), total)
+        weights.append(word.count * math.log(1 + (total - having + 0.5) / (having + 0.5)))
+    return weights
+
+
+def _points(document: Document, words: Sequence[QueryWord], weights: Sequence[float]) -> float:
+    """The weights of the words that a document has; a typo takes half, a second one more."""
+    having = set(document.words)
+    points = 0.0
+    for word, weight in zip(words, weights, strict=True):
+        typos = [word.singles[number].typos for number in having & word.singles.keys()]
+        typos += [phrase.match.typos for phrase in word.phrases if having.issuperset(phrase.words)]
+        if typos:
+            points += weight / (1 + min(typos))
+    return points
 
 
 def _scores(
     head: Collection[RankedDocument],
-    found: Container[int],
+    points: Mapping[int, float],
+    most: float,
     near: Mapping[int, float],
     words: Sequence[QueryWord],
 ) -> dict[int, Scores]:
     filters = [one.filters for one in head]
     lowest, spread = min(filters, default=0), max(filters, default=0) - min(filters, default=0)
-    # A typo costs a word, as much as the best filter score brings. What the keyword search did
-    # not find has no words, even if it has some of those required.
-    points = {
-        one.document.number: (max(one.words - one.typos, 0) if one.document.number in found else 0)
-        + ((one.filters - lowest) / spread if spread else 0)
-        for one in head
-    }
-    most = max(points.values(), default=0) or 1
+    if spread:
+        # The best filter score brings as much as a word does on average.
+        worth = most / max(len(words), 1) or 1.0
+        most += worth
+        points = {
+            one.document.number: points[one.document.number]
+            + worth * (one.filters - lowest) / spread
+            for one in head
+        }
+    most = most or 1.0
     farthest, nearest = min(near.values(), default=0.0), max(near.values(), default=0.0)
     scores: dict[int, Scores] = {}
     for one in head:
@@ -123,7 +155,8 @@ def _scores(
             semantic = (
                 (near[number] - farthest) / (nearest - farthest) if nearest > farthest else 1.0
             )
-        neural = (1 - _SEMANTIC_WEIGHT) * keyword + _SEMANTIC_WEIGHT * semantic
+        # Equal weights: a record that has every word is never behind one that has none.
+        neural = (keyword + semantic) / 2
         scores[number] = Scores(keyword, semantic, 1.0 if _is_named(one, words) else neural)
     return scores
 
