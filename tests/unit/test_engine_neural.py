@@ -45,17 +45,6 @@ def test_without_the_mode_a_model_changes_nothing(settings: dict[str, Any]) -> N
     assert model.questions == []
 
 
-def test_without_a_model_the_mode_has_no_effect() -> None:
-    engine = Engine()
-    engine.set_settings("i", NEURAL_SETTINGS)
-    task = add(engine, *WORLD)
-    assert engine.task_status(task)["status"] == "published"
-    assert answer(engine, "store a photograph")["nbHits"] == 0
-    assert engine.settings("i")["mode"] == "neuralSearch"
-    info = answer(engine, "picture disk", getRankingInfo=True)["hits"][0]["_rankingInfo"]
-    assert "neuralScore" not in info
-
-
 @pytest.mark.parametrize(
     ("typed", "first"),
     [

@@ -203,3 +203,15 @@ def test_what_json_can_spell_and_utf_8_cannot(tmp_path: Path) -> None:
     again = Engine(tmp_path)
     assert found(again) == ["?"]
     again.close()
+
+
+def test_neural_mode_without_a_model_is_keyword_mode() -> None:
+    """As in an Algolia application without NeuralSearch; the extra ``neural`` is not needed."""
+    engine = Engine()
+    engine.set_settings("i", {"searchableAttributes": ["t"], "mode": "neuralSearch"})
+    task = add(engine, {"objectID": "1", "t": "writes a picture to disk"})
+    assert engine.task_status(task)["status"] == "published"
+    assert found(engine, "store a photograph") == []
+    assert engine.settings("i")["mode"] == "neuralSearch"
+    answer = engine.search("i", {"query": "picture disk", "getRankingInfo": True})
+    assert "neuralScore" not in answer["hits"][0]["_rankingInfo"]
