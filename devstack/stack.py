@@ -16,6 +16,7 @@ from typing import Any, Self
 
 from devstack.algolia_server import READ, WRITE, AlgoliaServer
 from devstack.aws import CREDENTIALS, Aws
+from devstack.engine.embedder import Embedder
 from devstack.event_source import EventSource
 from devstack.failure import CommandError, reason
 from devstack.function_urls import FunctionUrls, Handler
@@ -60,8 +61,10 @@ class Stack:
         *,
         port: int = 0,
         folder: Path | None = None,
+        embedder: Embedder | None = None,
     ) -> None:
         self._given, self._port, self._folder = dict(environ), port, folder
+        self._embedder = embedder
         self._closing = ExitStack()
         self._up = False
         self.environment: dict[str, str] = {}
@@ -162,6 +165,7 @@ class Stack:
                 self._folder,
                 app_id=APP_ID,
                 api_keys={SEARCH_KEY: frozenset({READ}), ADMIN_KEY: frozenset({READ, WRITE})},
+                embedder=self._embedder,
             )
         except OSError as exc:
             raise CommandError(
@@ -170,6 +174,10 @@ class Stack:
             ) from exc
         self._closing.callback(server.stop)
         server.start()
+        if self._embedder is not None:
+            # As in Algolia, the mode is the index's own setting; the indexer's leave it alone.
+            name = self._given.get("ALGOLIA_INDEX_NAME") or "plumbline"
+            server.engine.set_settings(name, {"mode": "neuralSearch"})
         self.algolia = server
         return server.url
 

@@ -15,6 +15,7 @@ from plumbline.search.code_search import DEFAULT_LIMIT, RepositoryDirectory, sea
 from plumbline.search.file_sections import SnapshotReader
 from plumbline.search.health import SearchProbe
 from plumbline.search.mcp_tools import AskAnswer, ToolIndex
+from plumbline.search.query_building import BuiltQuery
 
 _SEARCH_ARGUMENTS = frozenset({"query", "repository", "language", "entity_type", "limit", "page"})
 
@@ -38,6 +39,7 @@ class Lookups:
     ask: Callable[[str, str | None, Admission], AskAnswer]
     version: str
     allowed_origins: tuple[str, ...]
+    build_query: Callable[[str], BuiltQuery]
 
     def search_code(self, body: Mapping[str, Any]) -> Mapping[str, object]:
         """``POST /search_code``. Source: seed 002, search_code."""
@@ -53,6 +55,7 @@ class Lookups:
             page=body.get("page", 0),
             index=self.index,
             repositories=self.registry,
+            build=self.build_query,
         ).public()
 
     def mcp(self, request: Request, may_ask: bool, admit: Callable[[], Admission]) -> Response:
@@ -66,6 +69,7 @@ class Lookups:
             self.registry,
             self.snapshots,
             lambda question, repository: self.ask(question, repository, admit()),
+            build_query=self.build_query,
         )
         server = McpServer(tools, version=self.version, allowed_origins=self.allowed_origins)
         return server.handle(request, may_ask=may_ask)

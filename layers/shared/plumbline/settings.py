@@ -94,6 +94,8 @@ class SearchSettings(KeyedSettings):
     # Algolia's analytics region, "us" or "de"; views are sent there.
     insights_region: str | None = Field(default=None, pattern="^(us|de)$")
     insights_url: Url | None = None
+    # Whether the index is in NeuralSearch's mode: then sentences are sent as they were typed.
+    neural_search: bool = False
     # Whether the answer's links are asked for once it has ended.
     link_checks: bool = True
 

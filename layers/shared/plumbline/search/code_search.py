@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any, Protocol, get_args
 
@@ -11,7 +11,7 @@ from plumbline.index.entities import EntityType
 from plumbline.index.registry import Repository
 from plumbline.search.arguments import MAX_QUERY_BYTES, number_argument, text_argument
 from plumbline.search.filters import search_filters
-from plumbline.search.query_building import build_query
+from plumbline.search.query_building import BuiltQuery, build_query
 from plumbline.search.results import RETRIEVED, CodeResult, shape
 
 MAX_LIMIT = 50
@@ -85,8 +85,11 @@ def search_code(
     *,
     index: SearchIndex,
     repositories: RepositoryDirectory,
+    build: Callable[[str], BuiltQuery] = build_query,
 ) -> SearchCodeResult:
     """The entities that best match the words, imports only when they are asked for.
+
+    ``build`` makes the query of the words: ``build_typed_query`` for an index in neural mode.
 
     Raises ``InvalidRequest`` for an argument out of its range and for a repository that is not
     ready, ``NotFound`` for an unknown one, ``SearchError`` when Algolia fails.
@@ -102,7 +105,7 @@ def search_code(
     limit = number_argument("limit", limit, 1, MAX_LIMIT)
     page = number_argument("page", page, 0, MAX_PAGE)
     chosen = None if repository in (None, "") else _chosen(repository, repositories)
-    built = build_query(words)
+    built = build(words)
     params: dict[str, object] = {
         "hitsPerPage": limit,
         "page": page,

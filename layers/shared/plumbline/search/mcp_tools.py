@@ -25,6 +25,7 @@ from plumbline.search.file_sections import (
     SnapshotReader,
     get_file_section,
 )
+from plumbline.search.query_building import BuiltQuery, build_query
 from plumbline.search.token_budget import MAX_RESULT_TOKENS, count_within, estimated_tokens
 
 MAX_QUESTION_BYTES = 8_000
@@ -71,6 +72,7 @@ class Tools:
     snapshots: SnapshotReader
     ask_question: Callable[[str, str | None], AskAnswer]
     now: Callable[[], datetime] = lambda: datetime.now(UTC)
+    build_query: Callable[[str], BuiltQuery] = build_query
 
     def run(self, name: str, arguments: Mapping[str, Any]) -> ToolOutput:
         """Run the tool of this name, one of the catalogue's; null counts as left out."""
@@ -94,6 +96,7 @@ class Tools:
             page,
             index=self.index,
             repositories=self.repositories,
+            build=self.build_query,
         )
         results = found.results[skip:]
         kept = count_within((_cost(result.public()) for result in results), _ITEM_TOKENS)

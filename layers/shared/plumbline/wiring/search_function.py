@@ -159,6 +159,7 @@ def _late_lookups(settings: SearchSettings, parts: Callable[[], TurnParts]) -> L
     from plumbline.index.snapshots import Snapshots
     from plumbline.lookups import Lookups
     from plumbline.search.health import SearchProbe
+    from plumbline.search.query_building import build_query, build_typed_query
     from plumbline.search.snapshot_lines import SnapshotLines
     from plumbline.turn.ask import ask
 
@@ -177,6 +178,7 @@ def _late_lookups(settings: SearchSettings, parts: Callable[[], TurnParts]) -> L
         ask=ask_question,
         version=VERSION,
         allowed_origins=settings.allowed_origins,
+        build_query=build_typed_query if settings.neural_search else build_query,
     )
 
 
