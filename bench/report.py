@@ -5,10 +5,10 @@ from __future__ import annotations
 import json
 import os
 import platform
+import subprocess
 import sys
 import time
-from collections.abc import Callable, Sequence
-from importlib import import_module
+from collections.abc import Sequence
 from pathlib import Path
 from pkgutil import iter_modules
 from typing import Any
@@ -16,12 +16,24 @@ from typing import Any
 Row = dict[str, Any]
 COLUMNS = ("name", "value", "unit", "compared_with", "ratio", "budget", "met")
 _NOT_MEASURES = frozenset({"__main__", "report"})
+# The last line of its output is the report; what a module prints itself stands before it.
+_RUN = """
+import importlib, json, sys
+run = getattr(importlib.import_module(sys.argv[1]), "run", None)
+try:
+    report = {"rows": run() if run else []}
+except (Exception, SystemExit) as exc:
+    report = {"problem": str(exc)}
+print()
+print(json.dumps(report), end="")
+"""
 
 
 def run_modules(package: str, only: Sequence[str]) -> tuple[list[Row], list[str]]:
     """The rows of every module of a package (or of those named), and what could not be run.
 
-    A module that fails costs its own rows; the reason is listed.
+    Each runs in a process of its own, so that one's memory is not counted as another's. A module
+    that fails costs its own rows; the reason is listed.
     """
     folder = Path(__file__).resolve().parent.parent / package
     names = [m.name for m in iter_modules([str(folder)]) if m.name not in _NOT_MEASURES]
@@ -32,15 +44,18 @@ def run_modules(package: str, only: Sequence[str]) -> tuple[list[Row], list[str]
             continue
         begun = time.monotonic()
         print(f"{name} ...", file=sys.stderr, flush=True)
-        try:
-            run: Callable[[], list[Row]] | None = getattr(
-                import_module(f"{package}.{name}"), "run", None
-            )
-            if run is None:
-                continue
-            rows.extend({column: row.get(column) for column in COLUMNS} for row in run())
-        except (Exception, SystemExit) as exc:
-            missing.append(f"{name}: {exc}")
+        done = subprocess.run(
+            [sys.executable, "-c", _RUN, f"{package}.{name}"],
+            cwd=folder.parent,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        report = json.loads(done.stdout.rpartition("\n")[2] or "{}") if not done.returncode else {}
+        rows.extend(
+            {column: row.get(column) for column in COLUMNS} for row in report.get("rows", ())
+        )
+        if done.returncode or "problem" in report:
+            missing.append(f"{name}: {report.get('problem', 'it broke')}")
         print(f"{name}: {time.monotonic() - begun:.0f} s", file=sys.stderr, flush=True)
     return rows, missing
 
