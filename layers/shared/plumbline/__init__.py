@@ -4,18 +4,22 @@ The path of a request, top to bottom:
 
 ``lambda_runtime``   the Runtime API loop with streamed responses
 ``http``             function URL event -> Request; Response; headers; error payload
-``gate``             ``admit()``: API key, rate limit, breaker and session in one Redis round trip
-``settings``         environment -> frozen models
-``wiring``           the only place that joins parts
-``errors``           the error tree
-``observability``    logger and metrics
-``instance``         brand, hosts, personas, signals: what a team edits
-``sources``          Source, the one shape of a retrieved record
-``turn``             one chat turn, in the order it runs
+``wiring``           one module a function: the only place that joins parts
+``routes``           the search function's routes
+``lookups``          what it answers beside turns: code search, MCP, repositories, health
+``web_page``         the static files of ``functions/search/web``
+``gate``             ``admit()``: API key, limits, breakers and session in one Redis round trip
+``turn``             one chat turn; it begins in ``ignition``, then ``orchestrator``
+``search``           looking things up
 ``audit``            the auditor: nothing reaches a reader but through it
 ``index``            a repository becomes records
-``search``           looking things up
-``adapters``         one vendor a file
+``adapters``         one vendor a file; only ``wiring`` imports them
+``instance``         brand, personas, signals: what a team edits; ``policy`` is its auditor's part
+``sources``          Source, the one shape of a retrieved record
+``settings``         environment -> frozen models
+``observability``    logger and metrics
+``errors``           the error tree
 
-Imports run down this list; the package re-exports nothing.
+Imports run down this list; ``tests/unit/test_imports.py`` holds each room to it. The package
+re-exports nothing.
 """
