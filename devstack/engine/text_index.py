@@ -95,7 +95,7 @@ class TextIndex:
         self.schema = schema.build()
         self._index = tantivy.Index(self.schema)
         # The writer's own default of threads and heap would take 128 MB for every index.
-        self._writer = self._index.writer(heap_size=24_000_000, num_threads=1)
+        self._writer = self._index.writer(heap_size=16_000_000, num_threads=1)
 
     def put(self, indexed: IndexedText) -> None:
         """Adds a document; it is found after the next commit."""
