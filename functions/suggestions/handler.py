@@ -6,7 +6,7 @@ import os
 from collections.abc import Mapping
 from typing import Any
 
-from plumbline.errors import InvalidRequest, MethodNotAllowed, PlumblineError
+from plumbline.errors import ConfigurationError, InvalidRequest, MethodNotAllowed, PlumblineError
 from plumbline.http import (
     Request,
     Response,
@@ -40,6 +40,8 @@ def handler(event: Mapping[str, Any], context: object) -> dict[str, Any]:
             names = suggestions.suggest(request.query.get("q", ""), _limit(request))
             response = json_response(200, {"suggestions": names})
     except PlumblineError as error:
+        if isinstance(error, ConfigurationError):
+            logger.error("deployment is at fault", problem=error.message)
         response = error_response(error)
     except Exception:
         logger.exception("the suggestions function broke")

@@ -13,6 +13,8 @@ from devstack.failure import CommandError
 from devstack.indexing import index_repository
 from devstack.redis_server import RedisServer
 from devstack.stack import API_KEY, Stack
+from functions.search import handler as search_handler
+from functions.suggestions import handler as suggestions_handler
 from tests.integration.conftest import SHOP
 from tests.trip_counter import TripCounter
 
@@ -137,3 +139,18 @@ def test_settings_are_told_to_nobody_who_asks(
     assert error.data["code"] == "internal_error"
     assert "/secret/name" not in str(error.data)
     assert Client(mortal.url, API_KEY).suggest("add", 5) == []
+
+
+def test_a_function_without_its_settings_answers_that_it_is_broken(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    for name in ("REDIS_URL", "CACHE_NAME", "CACHE_ENDPOINT", "CACHE_USER"):
+        monkeypatch.delenv(name, raising=False)
+    event = {"requestContext": {"http": {"method": "GET"}}}
+    answer = search_handler.handler(event, None)
+    assert answer.status == 500
+    assert b"internal_error" in bytes(answer.body)  # type: ignore[arg-type]
+    assert b"REDIS" not in bytes(answer.body)  # type: ignore[arg-type]
+    suggested = suggestions_handler.handler(event, None)
+    assert suggested["statusCode"] == 500
+    assert "REDIS" not in suggested["body"]
