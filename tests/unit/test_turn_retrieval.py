@@ -317,7 +317,9 @@ def test_injection_by_seed_000s_name() -> None:
     [
         ("What does raise_for_status do?", "raise_for_status"),
         ("How does `Session.send` use get_adapter()?", "Session.send get_adapter"),
+        ("How does should_strip_auth work?", "should_strip_auth"),
         ("How are redirects followed?", "How are redirects followed?"),
+        ("How do I turn on TaskConfig for a mounted server?",) * 2,
         ("reset_session store", "reset_session store"),
     ],
 )

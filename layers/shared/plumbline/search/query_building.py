@@ -130,6 +130,19 @@ def is_plain_words(question: str) -> bool:
     return len(words) > 2 or any(word.lower() in _DROPPED for word in words[:1])
 
 
+def names_asked_for(question: str) -> str:
+    """The names of code that a sentence is about, where it says little else; empty elsewhere.
+
+    "What does raise_for_status do?" is about a name. A sentence with more than one telling word
+    beside its names is about what those words say.
+    """
+    if not is_plain_words(question):
+        return ""
+    beside = (raw.lower() for raw in _WORD.findall(_CODE_NAME.sub(" ", question)))
+    telling = [word for word in beside if len(word) > 1 and word not in _DROPPED | _LANGUAGES]
+    return "" if len(telling) > 1 else " ".join(dict.fromkeys(code_names(question)))
+
+
 def code_names(question: str) -> Iterator[str]:
     """The names in a question that only code has, in their order, without backticks or brackets."""
     for match in _CODE_NAME.finditer(question):

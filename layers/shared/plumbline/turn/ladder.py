@@ -11,7 +11,7 @@ from typing import Literal
 
 from plumbline.instance import Instance
 from plumbline.search.filters import escape_filter_value, search_filters
-from plumbline.search.query_building import build_query, code_names, is_plain_words
+from plumbline.search.query_building import build_query, names_asked_for
 from plumbline.turn.hits import RETRIEVED
 
 Strategy = Literal["filtered", "relaxed", "fallback", "none"]
@@ -94,8 +94,7 @@ def build_ladder(
     rungs = []
     # A name of code says by itself what is meant; the sentence around it would only be in the way
     # of the words that must all match.
-    names = " ".join(dict.fromkeys(code_names(query))) if is_plain_words(query) else ""
-    strict = {**common, "query": names or query}
+    strict = {**common, "query": names_asked_for(query) or query}
     if guessed:
         rungs.append(Rung("filtered", {**strict, "filters": f"{chosen} AND {guessed}"}))
     rungs.append(Rung("relaxed", {**strict, "filters": chosen}))
