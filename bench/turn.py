@@ -34,7 +34,7 @@ from plumbline.turn.language_model import (
     Usage,
 )
 from plumbline.turn.parts import TurnInput, TurnParts
-from plumbline.turn.persistence import StoredTurn, TurnWrite
+from plumbline.turn.persistence import TurnWrite
 from plumbline.turn.request import TurnRequest
 from plumbline.turn.stream import stream_events
 
@@ -86,18 +86,6 @@ class Redis:
 
     def finish(self, write: TurnWrite) -> None:
         self.trip()
-
-    def read_turn(self, turn_id: str) -> StoredTurn | None:
-        raise NotImplementedError
-
-    def delete_session(self, session_id: str) -> None:
-        raise NotImplementedError
-
-    def add_feedback(self, turn_id: str, feedback: str) -> bool:
-        raise NotImplementedError
-
-    def read_gaps(self, limit: int) -> list[str]:
-        raise NotImplementedError
 
 
 class Index:

@@ -13,7 +13,7 @@ from plumbline.instance import Instance
 from plumbline.observability import Timings
 from plumbline.policy import AuditPolicy
 from plumbline.turn.language_model import LanguageModel
-from plumbline.turn.persistence import TurnStore
+from plumbline.turn.persistence import TurnWriter
 from plumbline.turn.request import TurnRequest
 
 if TYPE_CHECKING:
@@ -70,7 +70,7 @@ class TurnParts:
     repositories: RepositoryFinder
     model: LanguageModel
     fallback: LanguageModel
-    store: TurnStore
+    store: TurnWriter
     facets: FacetValues
     new_auditor: NewAuditor
     check_links: Callable[[Sequence[str], float], Sequence[str]]

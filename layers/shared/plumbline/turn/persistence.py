@@ -38,11 +38,15 @@ class StoredTurn:
     final: str | None
 
 
-class TurnStore(Protocol):
+class TurnWriter(Protocol):
     """Redis, as a turn sees it. Raises ``SessionUnavailable``."""
 
     def finish(self, write: TurnWrite) -> None:
         """Write all of it in one round trip."""
+
+
+class TurnStore(Protocol):
+    """Redis, as the routes about turns that were see it. Raises ``SessionUnavailable``."""
 
     def read_turn(self, turn_id: str) -> StoredTurn | None:
         """A turn that runs or has ended within the last hour."""
